@@ -274,6 +274,7 @@ impl Narrator for Machine {
             mishap: mishap.map(|mishap| self.explain(&mishap).0),
             racing: false,
             actor: Some(Box::new(self.actor(process, starts, &happenings))),
+            memory: None,
         })
     }
 

@@ -8,6 +8,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use mazurka::search::Fairness;
 use mazurka::solving::{SolverChoice, Solving};
 use mazurka::unfold::NetKind;
+use mazurka::weak::Memory;
 use mazurka::{Algorithm, Limits, Options};
 
 use crate::commands::Refusal;
@@ -38,6 +39,22 @@ impl SearchArgs {
             ..self.limits.options(jobs)
         })
     }
+}
+
+/// Under which memory model.
+#[derive(Debug, Args)]
+pub(crate) struct MemoryArgs {
+    /// The memory model: sc (interleavings), rc11 (C++20's orderings), ra or tso; not sc for
+    /// programs with `atomicity access`
+    #[arg(long, value_name = "MODEL", value_parser = memory())]
+    pub memory: Option<Memory>,
+}
+
+/// Reads the name of a memory model, and lists them in `--help` and completions.
+fn memory() -> impl TypedValueParser<Value = Memory> {
+    let names = Memory::ALL.iter();
+    let names = names.map(|memory| PossibleValue::new(memory.name()));
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<Memory>())
 }
 
 /// What decides conditions over values that are not known.

@@ -1,7 +1,7 @@
 //! What counts as a violation: `--property`.
 
 use clap::Args;
-use mazurka::search::Kinds;
+use mazurka::search::{Kind, Kinds};
 use mazurka::{Options, Program};
 
 use crate::commands::Refusal;
@@ -25,6 +25,10 @@ impl PropertyArgs {
         let mut counted = Kinds::NONE;
         for word in &self.property {
             match Kinds::parse(word) {
+                Some(_) if word == Kind::Property.name() && !program.states_temporal() => {
+                    let no = "the file states no temporal property, so --property property asks for nothing";
+                    return Err(no.to_owned().into());
+                }
                 Some(kinds) => counted = counted.or(kinds),
                 None if known.iter().any(|(name, _)| name == word) => {
                     options.properties.push(word.clone());

@@ -26,6 +26,7 @@ mod canonical;
 mod event;
 mod fingerprint;
 mod happens_before;
+mod memory;
 mod names;
 mod narrator;
 mod patience;
@@ -43,6 +44,7 @@ pub use canonical::{TraceHasher, canonical_order, immediate_predecessors};
 pub use event::{Event, Mishap, MishapKind, Outcome, Outcomes, Wait, dependent};
 pub use fingerprint::Fingerprint;
 pub use happens_before::HappensBefore;
+pub use memory::{AccessOrder, MemoryOrder, UnknownOrder, WeakMemory};
 pub use names::{ProcessNames, RootName};
 pub use narrator::{
     Narrator, ReplayError, ReplayReason, TemporalText, ending, names_with, with_status,

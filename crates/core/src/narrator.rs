@@ -94,6 +94,11 @@ pub trait Narrator: Execution {
         Vec::new()
     }
 
+    /// The locals that a temporal property speaks of, with their values in the current state.
+    fn temporal_values(&self, _property: usize) -> Vec<Binding> {
+        Vec::new()
+    }
+
     /// The inputs that the current run has asked for, with their values.
     fn inputs(&self) -> Vec<Binding> {
         Vec::new()
@@ -119,26 +124,26 @@ pub trait Narrator: Execution {
                 break;
             }
             let enabled = names_with(self, Status::Ready);
-            let fail = |reason| ReplayError {
+            let refused = |program: &Self, reason| ReplayError {
                 step: at + 1,
-                process: scheduled.process.clone(),
+                process: program.name_of(&scheduled.process),
                 reason,
-                ready: enabled.clone(),
+                ready: shown_names(program, &enabled),
             };
             let known = self.processes().find(&scheduled.process);
             let Some(process) = known.filter(|&p| self.status(p) != Status::Unborn) else {
-                return Err(fail(ReplayReason::NoSuchProcess));
+                return Err(refused(self, ReplayReason::NoSuchProcess));
             };
             let status = self.status(process);
             if status != Status::Ready {
-                return Err(fail(ReplayReason::NotReady(status)));
+                return Err(refused(self, ReplayReason::NotReady(status)));
             }
             let step = match self.tell(process, &scheduled.outcomes) {
-                Err(_) => return Err(fail(ReplayReason::NoSuchOutcome)),
+                Err(_) => return Err(refused(self, ReplayReason::NoSuchOutcome)),
                 // A value for a `choose` that is not there would be passed over.
                 Ok(step) if step.outcomes.len() < scheduled.outcomes.len() => {
                     let chosen = step.outcomes.len();
-                    return Err(fail(ReplayReason::TooManyOutcomes(chosen)));
+                    return Err(refused(self, ReplayReason::TooManyOutcomes(chosen)));
                 }
                 Ok(step) => step,
             };
@@ -213,6 +218,15 @@ fn ends<N: Narrator + ?Sized>(program: &N) -> Vec<ProcessEnd> {
     all.filter_map(end).collect()
 }
 
+/// The names to show for processes that are called by their numbers.
+fn shown_names<N: Narrator + ?Sized>(program: &N, numbers: &[String]) -> Vec<String> {
+    let shown = |number: &String| match number.parse() {
+        Ok(path) => program.name_of(&path),
+        Err(_) => number.clone(),
+    };
+    numbers.iter().map(shown).collect()
+}
+
 /// The processes with a status, in the order of their names.
 pub fn with_status<E: Execution + ?Sized>(program: &E, status: Status) -> Vec<ProcessId> {
     let all = program.processes().in_order().iter().copied();
@@ -245,11 +259,11 @@ pub fn ending<E: Execution + ?Sized>(program: &E) -> Ending {
 pub struct ReplayError {
     /// The step that failed, from 1.
     pub step: usize,
-    /// Who should have made it.
-    pub process: ProcessPath,
+    /// Who should have made it, by the name to show.
+    pub process: String,
     /// What is the matter.
     pub reason: ReplayReason,
-    /// Who could have made a step there.
+    /// Who could have made a step there, by the names to show.
     pub ready: Vec<String>,
 }
 

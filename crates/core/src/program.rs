@@ -173,11 +173,19 @@ pub enum Temporal {
 impl Temporal {
     /// Returns the number of conditions that some properties are about.
     pub fn conditions(all: &[Temporal]) -> usize {
-        let most = |&property: &Temporal| match property {
-            Temporal::Always(e) | Temporal::Eventually(e) | Temporal::InfinitelyOften(e) => e + 1,
-            Temporal::LeadsTo(e, f) => e.max(f) + 1,
+        let all = all.iter().flat_map(|property| property.parts());
+        all.map(|condition| condition + 1).max().unwrap_or(0)
+    }
+
+    /// Returns the conditions that it is about.
+    pub fn parts(self) -> impl Iterator<Item = usize> {
+        let (first, second) = match self {
+            Temporal::Always(e) | Temporal::Eventually(e) | Temporal::InfinitelyOften(e) => {
+                (e, None)
+            }
+            Temporal::LeadsTo(e, f) => (e, Some(f)),
         };
-        all.iter().map(most).max().unwrap_or(0)
+        std::iter::once(first).chain(second)
     }
 }
 

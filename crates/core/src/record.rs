@@ -6,7 +6,7 @@ mod states;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Bound, Counts, Fairness, Scope, StopReason, Verdict};
+use crate::{Bound, Counts, Fairness, Kinds, Scope, StopReason, Verdict};
 
 pub use crate::Kind;
 pub use states::{GraphEdge, GraphState, StateGraph};
@@ -39,6 +39,9 @@ pub struct Record {
     pub stopped: StopReason,
     /// Whether all final states agree on what is observed; `null` if unknown.
     pub deterministic: Option<bool>,
+    /// The memory model, if it is not that of interleavings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_model: Option<String>,
     /// The counts.
     #[serde(flatten)]
     pub counts: Counts,
@@ -143,12 +146,15 @@ pub struct RelatedRecord {
 pub struct KindsRecord {
     /// Those that count: one of them that was found violates.
     pub counted: Vec<Kind>,
-    /// Those of them that were not looked for to the end because another was found.
+    /// Those of them that were neither found nor excluded.
     pub open: Vec<Kind>,
     /// Whether a failure that does not count has halted a process: what that process would have
     /// done next was not explored.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub halted: bool,
+    /// Kinds that do not count and were met all the same.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub met: Vec<Kind>,
 }
 
 impl KindsRecord {
@@ -272,9 +278,26 @@ pub struct Witness {
 }
 
 impl Record {
+    /// The kinds of violations that its witnesses show.
+    pub fn found(&self) -> Kinds {
+        self.witnesses.iter().map(|shown| shown.kind).collect()
+    }
+
+    /// Leaves those of some kinds open that count and were not found.
+    pub fn leave_open(&mut self, kinds: Kinds) {
+        let left = kinds.without(self.found());
+        let kinds = &mut self.kinds;
+        let open = |kind: &&Kind| left.contains(**kind) || kinds.open.contains(kind);
+        kinds.open = kinds.counted.iter().filter(open).copied().collect();
+    }
+
     /// Adds bounds that show after the verdict. What was verified then is not.
     pub fn add_bounds(&mut self, bounds: impl IntoIterator<Item = Bound>) {
         for bound in bounds {
+            self.leave_open(match bound {
+                Bound::Temporal => Kinds::of(&[Kind::Property]),
+                _ => Kinds::ALL,
+            });
             if !self.scope.bounds.contains(&bound) {
                 self.scope.bounds.push(bound);
             }
@@ -428,6 +451,28 @@ pub struct Step {
     /// The messages of it, in a program of actors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actor: Option<Box<Actor>>,
+    /// Its access to memory, under a weak memory model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Box<MemoryStep>>,
+}
+
+/// What an access to memory was under a weak memory model. Steps of the run count from 1.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryStep {
+    /// What it is: `read`, `write`, `update`, `lock`, `unlock`, `fence`.
+    pub access: String,
+    /// How much it orders: `plain`, `relaxed`, `acquire`, `release`, `acq_rel`, `seq_cst`.
+    pub order: String,
+    /// The place that it accesses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
+    /// The step whose write it reads, 0 for the initial value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reads_from: Option<usize>,
+    /// The steps before it whose writes to the same place are newer than what it reads, or than
+    /// what it writes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub behind: Vec<usize>,
 }
 
 /// A step of an actor: a run of one of its tasks.

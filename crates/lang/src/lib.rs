@@ -39,5 +39,5 @@ pub use run::symbolic::{
     Agreement, AnyStart, Concolic, Concrete, Disagreement, Doubts, Observed, Outlook,
     SymbolicMachine, SymbolicState, Valuation, Way,
 };
-pub use run::{LabelledMachine, Machine, Reached, State, UnfitInput};
+pub use run::{LabelledMachine, Machine, NotWeak, Reached, State, UnfitInput};
 pub use tell::{BadProperty, Property};

@@ -160,10 +160,16 @@ pub(crate) fn witnesses<M: Narrator + Semantics>(
     }
     for broken in &found.broken {
         if counts(Kind::Property) {
-            let narrated = retell(machine, &broken.schedule);
+            // Otherwise the graph of states was there, and it is a shortest run.
+            let shorter = match found.broken_off && hurry.allows(Duration::ZERO) {
+                true => temporal::shorter(machine, broken),
+                false => None,
+            };
+            let schedule = shorter.as_ref().unwrap_or(&broken.schedule);
+            let narrated = retell(machine, schedule);
             match temporal::violated(machine, broken.property, broken.lasso) {
                 true => all.push(temporal::property(machine, narrated.run, broken)),
-                false => panic!("a run does not violate what it did: {}", broken.schedule),
+                false => panic!("a run does not violate what it did: {schedule}"),
             }
         }
     }
@@ -340,7 +346,7 @@ pub(crate) fn as_it_failed<M: Narrator, T>(
 }
 
 /// A witness that says nothing yet.
-fn unexplained(kind: Kind, runs: Vec<Run>) -> Witness {
+pub(crate) fn unexplained(kind: Kind, runs: Vec<Run>) -> Witness {
     Witness {
         kind,
         message: String::new(),
@@ -462,7 +468,7 @@ pub(crate) fn is_complete(run: &Run) -> bool {
 }
 
 /// `0`, `0 and 1`, `0, 1 and 2`, `0, 1, 2 and 5 more`.
-fn enumerate(names: &[&str]) -> String {
+pub(crate) fn enumerate(names: &[&str]) -> String {
     const MOST: usize = 4;
     match names {
         [] => "no process".to_owned(),

@@ -52,6 +52,7 @@ mod tree;
 pub mod unfold;
 mod unknowns;
 mod warnings;
+pub mod weak;
 
 pub use mazurka_core::{Bound, Limits, Schedule, Verdict, record};
 pub use mazurka_diagnostics::Diagnostic;

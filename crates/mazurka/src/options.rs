@@ -9,6 +9,7 @@ use mazurka_core::record::OptionsRecord;
 use mazurka_core::{Bound, Counts, Fairness, Kind, Kinds, Limits, Patience};
 use mazurka_explore::{Progress, Watch, broken_by};
 use mazurka_lang::{Doubts, Reached};
+use mazurka_memory::Memory;
 
 use crate::solving::Solving;
 
@@ -25,6 +26,8 @@ pub struct Options {
     pub properties: Vec<String>,
     /// Which runs without an end count.
     pub fairness: Fairness,
+    /// The memory model; none: interleavings, which is sequential consistency.
+    pub memory: Option<Memory>,
     /// Whether `check` goes on until everything is explored, violated or not.
     pub keep_going: bool,
     /// How many workers explore at the same time, where an engine can have several; 0 stands for 1.
@@ -53,6 +56,11 @@ impl Options {
             patience: Patience::new(self.limits.time, self.solver.stop.clone()),
             ..self.clone()
         }
+    }
+
+    /// The memory model, if it is not that of interleavings.
+    pub(crate) fn weak_memory(&self) -> Option<Memory> {
+        self.memory.filter(|&memory| memory != Memory::Sc)
     }
 
     /// The search is over; what it has found is to be run again and shown.

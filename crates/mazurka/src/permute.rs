@@ -10,8 +10,9 @@ use mazurka_core::record::{
     PermutationClass, PermutationDisagreement, PermutationResult, Record, Run, Step,
 };
 use mazurka_core::{
-    Bound, Counts, Event, Execution, Fingerprint, Labelled, Limits, Narrator, Patience, ProcessId,
-    ProcessPath, Random, ReplayError, Schedule, Scope, StopReason, ending, immediate_predecessors,
+    Bound, Counts, Event, Execution, Fingerprint, Kinds, Labelled, Limits, Narrator, Patience,
+    ProcessId, ProcessPath, Random, ReplayError, Schedule, Scope, StopReason, ending,
+    immediate_predecessors,
 };
 use mazurka_explore::{Budget, Extent, Goal, Observer, Permute, Search, is_broken_off};
 use mazurka_lang::{AnyStart, Concolic, Disagreement, LabelledMachine, Machine, Outlook};
@@ -165,8 +166,11 @@ impl Program {
         let counted = self.counted_by_explorers(options);
         let head = Head::new("permute", Algorithm::Optimal, options, counted);
         let shown = search::shown(&mut machine, &findings, head);
-        let judged = self.record_of(head, &findings, shown);
+        let mut judged = self.record_of(head, &findings, shown);
         let known = wanted.complete && judged.scope.exhaustive;
+        if !known {
+            judged.leave_open(Kinds::ALL);
+        }
         let record = Record {
             algorithm: "fagiani".to_owned(),
             scope: Scope {

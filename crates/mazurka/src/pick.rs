@@ -52,8 +52,7 @@ pub(crate) fn decide<M: Semantics>(
     if machine.may_repeat() {
         engines.swap(0, 1);
     }
-    let temporal = goal == Goal::Everything || goal.stops_at(Kind::Property);
-    if temporal && !machine.temporal().is_empty() {
+    if goal.looks_for(Kind::Property) && !machine.temporal().is_empty() {
         engines = vec![Algorithm::Stateful];
     }
     let mut budget = FIRST_BUDGET;
@@ -104,6 +103,14 @@ pub(crate) fn decide<M: Semantics>(
             let decided = found.stopped != StopReason::Bound;
             let over = most_steps.is_some_and(|most| spent >= most);
             if decided || over || found.bounds.iter().any(ends_all) {
+                return (algorithm, found);
+            }
+            // It has met all that the others can meet within the limit.
+            let too_deep = |bound: &Bound| matches!(bound, Bound::MaxDepth(_));
+            if algorithm == Algorithm::Stateful
+                && !found.broken_off
+                && found.bounds.iter().all(too_deep)
+            {
                 return (algorithm, found);
             }
             let more = limits.steps.is_none_or(|most| steps < most);

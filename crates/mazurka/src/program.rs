@@ -10,6 +10,7 @@ use crate::Options;
 use crate::front::Language;
 use crate::reach::NotTranslated;
 use crate::unfold::NetTooLarge;
+use mazurka_lang::NotWeak;
 
 /// A program, read once: checked and compiled, whatever is done with it.
 ///
@@ -162,6 +163,11 @@ impl Program {
         all.map(|(name, kind)| (name.to_owned(), kind)).collect()
     }
 
+    /// Whether it states temporal properties.
+    pub fn states_temporal(&self) -> bool {
+        self.language.states_temporal()
+    }
+
     /// The bound of a search that does not look at temporal properties though they count.
     pub(crate) fn leaves_out_temporal(&self, counted: Kinds) -> Option<Bound> {
         counted.contains(Kind::Property).then_some(Bound::Temporal)
@@ -193,6 +199,14 @@ pub enum Refused {
         "temporal properties can be decided only where all values are known: give the initial values (--set) and use no `input()`, or leave them out (`allows property`)"
     )]
     Temporal,
+    /// It has no executions under a weak memory model.
+    #[error("under a weak memory model: {0}")]
+    Weak(#[from] NotWeak),
+    /// It has unknown values, which weak memory models are not explored with.
+    #[error(
+        "under a weak memory model all values have to be known: give the initial values (--set) and use no `input()`"
+    )]
+    WeakUnknowns,
     /// A net that is too large to be drawn.
     #[error(transparent)]
     TooLarge(#[from] NetTooLarge),

@@ -28,6 +28,7 @@ use serde::Deserialize;
 use crate::evidence::{NarratedRun, temporal};
 use crate::front::{Front, on_front};
 use crate::unknowns::given;
+use crate::weak::NotAgain;
 use crate::{Options, Program, evidence};
 
 pub use mazurka_core::ReplayError;
@@ -149,6 +150,15 @@ impl Program {
                 now: self.record().hash.clone(),
             });
         }
+        if let Some(memory) = &old.memory_model {
+            let Ok(memory) = memory.parse() else {
+                return Err(ReplayProblem::Changed(format!(
+                    "there is no memory model `{memory}`"
+                )));
+            };
+            let again = self.replay_weakly(memory, old, options);
+            return again.map_err(|NotAgain(why)| ReplayProblem::Changed(why));
+        }
         let machine = |inputs: &[Binding]| {
             front.machine(&Options {
                 inputs: inputs.iter().filter_map(given).collect(),
@@ -203,6 +213,7 @@ impl Program {
             coverage: None,
             memory: None,
             profile: None,
+            memory_model: None,
         })
     }
 }

@@ -29,7 +29,7 @@ use mazurka_lang::UnfitInput;
 use serde::{Deserialize, Serialize};
 
 use crate::front::{Front, on_front};
-use crate::{Options, Program, Watch, evidence};
+use crate::{Options, Program, Refused, Watch, evidence};
 
 pub use crate::unknowns::parse_input;
 pub use mazurka_core::{ProcessPath, Random, Schedule};
@@ -80,6 +80,12 @@ pub enum RunError {
     /// A step of the schedule is not possible.
     #[error("the schedule does not fit: {0}")]
     Schedule(#[from] ReplayError),
+    /// There are no such runs under a weak memory model.
+    #[error(transparent)]
+    Weak(#[from] Refused),
+    /// The schedule is not one of the memory model.
+    #[error("the schedule does not fit: {0}")]
+    WeakSchedule(String),
     /// An input cannot have the value that it is given.
     #[error(transparent)]
     Input(#[from] UnfitInput),
@@ -93,6 +99,9 @@ impl Program {
         options: &Options,
         watch: &mut Watch<'_>,
     ) -> Result<RunRecord, RunError> {
+        if let Some(memory) = options.weak_memory() {
+            return self.asked(options).run_weakly(memory, plan, options);
+        }
         let asked = self.asked(options);
         let record = on_front!(asked.language, front => self.run_on(front, plan, options, watch))?;
         if let Some(program) = asked.language.for_all() {
@@ -203,6 +212,7 @@ impl Program {
             coverage: None,
             memory: None,
             profile: None,
+            memory_model: None,
         };
         let seed = match plan {
             Plan::Schedule(_) => None,

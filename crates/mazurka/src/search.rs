@@ -67,28 +67,42 @@ const LEAST_STEPS_FOR_GRAVER: u64 = 1_000_000;
 /// The kinds that are still worth looking for: graver than what was found, where the search has
 /// stopped at it.
 fn graver(record: &Record, counted: Kinds) -> Option<Kinds> {
-    let gravest = record.witnesses.iter().map(|shown| shown.kind).min()?;
+    let gravest = record.found().iter().next()?;
     let graver = counted.graver_than(gravest);
     (record.stopped == StopReason::Certain && !graver.is_empty()).then_some(graver)
 }
 
 /// Adds what a search for graver violations has found. Returns whether it has come to an end.
-fn join(record: &mut Record, more: Record, graver: Kinds) -> bool {
-    if more.stopped == StopReason::Bound {
-        record.kinds.open = graver.iter().collect();
-        return false;
+fn join(record: &mut Record, mut more: Record, limits: &Limits) -> bool {
+    let ended = more.stopped != StopReason::Bound;
+    if ended {
+        std::mem::swap(record, &mut more);
+        record.options = more.options;
+        record.verdict = more.verdict;
+    } else {
+        // Its own budget is no limit that the user has given.
+        let given = |bound: &Bound| match *bound {
+            Bound::MaxSteps(most) => limits.steps == Some(most),
+            Bound::MaxDepth(most) => limits.depth == Some(most),
+            _ => true,
+        };
+        record.add_bounds(more.scope.bounds.into_iter().filter(given));
     }
-    let known = std::mem::replace(record, more);
-    record.options = known.options;
-    record.verdict = known.verdict;
-    record.witnesses.extend(known.witnesses);
-    record.deterministic = known.deterministic.or(record.deterministic);
+    record.witnesses.extend(more.witnesses);
+    record.witnesses.sort_by_key(|shown| shown.kind);
+    record.kinds.met.extend(more.kinds.met);
+    record.kinds.met.sort_unstable();
+    record.kinds.met.dedup();
+    record.deterministic = match (record.deterministic, more.deterministic) {
+        (Some(false), _) | (_, Some(false)) => Some(false),
+        (known, other) => known.or(other),
+    };
     // Both searches have met only some, so the greater count is nearer to what there is.
-    let (counts, before) = (&mut record.counts, known.counts);
-    counts.deadlocks = counts.deadlocks.max(before.deadlocks);
-    counts.failures = counts.failures.max(before.failures);
-    counts.final_states = counts.final_states.max(before.final_states);
-    true
+    let (counts, others) = (&mut record.counts, more.counts);
+    counts.deadlocks = counts.deadlocks.max(others.deadlocks);
+    counts.failures = counts.failures.max(others.failures);
+    counts.final_states = counts.final_states.max(others.final_states);
+    ended
 }
 
 /// Checkpoints of an exploration: where to go on, and what to do with new ones.
@@ -145,7 +159,11 @@ impl Program {
     /// gravest, as many steps again, and at least a million, are spent on graver ones; the record
     /// says which kinds are still open then.
     pub fn check(&self, options: &Options, watch: &mut Watch<'_>) -> Result<Record, Refused> {
-        self.asked(options).check_asked(options, watch)
+        let asked = self.asked(options);
+        match options.weak_memory() {
+            Some(memory) => asked.search_weakly("check", memory, options, watch),
+            None => asked.check_asked(options, watch),
+        }
     }
 
     /// Checks a program with the properties that are asked for.
@@ -164,22 +182,33 @@ impl Program {
         let mut record = self.check_once(first, options, watch)?;
         let mut left = record.counts.steps.max(LEAST_STEPS_FOR_GRAVER);
         while let Some(graver) = graver(&record, counted) {
+            // What else counts is met on the way, and is decided if the search comes to its end.
+            let rest = counted.without(record.found());
             let options = &Options {
                 limits: budget.left(),
-                ..self.narrowed(options, graver)
+                ..self.narrowed(options, rest)
             };
             let task = Task {
-                goal: Goal::Violation(graver),
+                goal: Goal::First {
+                    of: graver,
+                    among: rest,
+                },
                 most_steps: Some(left),
             };
-            let more = self.check_once(task, options, watch)?;
+            let mut more = self.check_once(task, options, watch)?;
+            budget.restate(&mut more.scope.bounds);
             left = left.saturating_sub(more.counts.steps).max(1);
-            if !join(&mut record, more, graver) {
+            if !join(&mut record, more, &options.limits) {
                 break;
             }
         }
         record.seconds = budget.elapsed().as_secs_f64();
         record.kinds.counted = counted.iter().collect();
+        record.kinds.met.retain(|&kind| !counted.contains(kind));
+        record.kinds.open.clear();
+        if record.stopped != StopReason::Complete {
+            record.leave_open(Kinds::ALL);
+        }
         self.remark(&mut record, options);
         Ok(record)
     }
@@ -238,6 +267,9 @@ impl Program {
         watch: &mut Watch<'_>,
     ) -> Result<Record, Refused> {
         let asked = self.asked(options);
+        if let Some(memory) = options.weak_memory() {
+            return asked.search_weakly("explore", memory, options, watch);
+        }
         let options = &self.covering(options);
         let mut record = match asked.language.for_all() {
             Some(program) => {
@@ -394,13 +426,18 @@ impl Program {
                 counted: head.counted.iter().collect(),
                 open: Vec::new(),
                 halted: found.halted || !counts_failures && found.counts.failures > 0,
+                met: found.kinds().without(head.counted).iter().collect(),
             },
             witnesses,
             warnings: Vec::new(),
             coverage: None,
             memory: None,
             profile: None,
+            memory_model: None,
         };
+        if found.stopped != StopReason::Complete {
+            record.leave_open(Kinds::ALL);
+        }
         if head.algorithm != Algorithm::Stateful {
             record.add_bounds(self.leaves_out_temporal(head.counted));
         }

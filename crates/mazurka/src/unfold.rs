@@ -16,7 +16,7 @@
 
 use mazurka_core::record::{Binding, Net, NetCondition, NetEvent, Record};
 use mazurka_core::{
-    Bound, Execution, Narrator, ProcessId, Schedule, Semantics, StopReason, Verdict,
+    Bound, Execution, Kind, Kinds, Narrator, ProcessId, Schedule, Semantics, StopReason, Verdict,
 };
 use mazurka_explore::{Drawn, Findings, Observer, Unfolding, WalkStates};
 use mazurka_lang::{Machine, SymbolicMachine};
@@ -240,7 +240,7 @@ impl Program {
         options: &Options,
     ) -> Record {
         self.leave_final_states(found);
-        let counted = self.counted_by_explorers(options);
+        let counted = self.counted_in_nets(options);
         let head = Head::new("unfold", Algorithm::Optimal, options, counted);
         let shown = search::shown(machine, found, head);
         let mut record = self.record_of(head, found, shown);
@@ -260,13 +260,19 @@ impl Program {
         doubt(machine, options, found, watch);
         options.show();
         let hurry = Hurry::after(found, &options.limits);
-        let counted = self.counted_by_explorers(options);
+        let counted = self.counted_in_nets(options);
         let shown = failures_and_deadlock(machine, options, found, &hurry, counted);
         let head = Head::new("unfold", Algorithm::Optimal, options, counted);
         let mut record = self.record_of(head, found, shown);
         // Results are terms here, and different terms may have equal values.
         record.deterministic = None;
         record
+    }
+
+    /// The kinds of violations that count in a net. It has no cycles, so it shows no livelocks.
+    fn counted_in_nets(&self, options: &Options) -> Kinds {
+        let counted = self.counted_by_explorers(options);
+        counted.without(Kinds::of(&[Kind::Livelock]))
     }
 
     /// What is stated about final states is not looked at.

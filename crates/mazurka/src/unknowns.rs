@@ -261,6 +261,10 @@ impl Program {
         let deterministic = counted.contains(Kind::Nondeterminism);
         let goal = match goal {
             Goal::Violation(kinds) => Goal::Violation(kinds.and(Kinds::FAULTS)),
+            Goal::First { of, among } => Goal::First {
+                of: of.and(Kinds::FAULTS),
+                among: among.and(Kinds::FAULTS),
+            },
             Goal::Everything => goal,
         };
         let options = &options.started();

@@ -31,6 +31,7 @@
 
 pub mod graph;
 pub mod litmus;
+mod machine;
 pub mod program;
 pub mod schedule;
 
@@ -40,9 +41,11 @@ mod models;
 pub mod planted;
 mod runner;
 
+pub use explore::visit_part;
 #[doc(hidden)]
 pub use explore::visit_planted;
 pub use explore::{CountOnly, Counts, End, Ending, Failure, Finding, Found, Visitor};
-pub use explore::{Part, Replay, ReplayError, explore, replay, sample, split, visit, visit_part};
+pub use explore::{Part, Replay, ReplayError, explore, replay, replay_graph, sample, split, visit};
+pub use machine::Threads;
 pub use models::{Memory, UnknownMemory};
 pub use program::{Action, Effect, Loc, MemoryOrder, Program, ThreadId, Value};

@@ -423,7 +423,7 @@ impl Program for Litmus {
         }
     }
 
-    fn modify(&self, thread: ThreadId, read: Value) -> Effect {
+    fn modify(&mut self, thread: ThreadId, read: Value) -> Effect {
         let registers = &self.point(thread).registers;
         match self.instruction(thread) {
             Some(Instruction::Update(_, _, change, ..)) => match change {

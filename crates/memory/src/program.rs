@@ -16,6 +16,8 @@
 //! 4. `rewind(answers)` takes threads back. A program that can only be run from the start sets all
 //!    numbers to 0 and is answered again.
 
+pub use mazurka_core::MemoryOrder;
+
 /// A value of a location: numbers, or the bits of what real code keeps there.
 pub type Value = i64;
 
@@ -56,49 +58,6 @@ impl Loc {
     #[inline]
     pub fn index(self) -> usize {
         self.0 as usize
-    }
-}
-
-/// How much an access or a fence orders.
-///
-/// ```
-/// use mazurka_memory::MemoryOrder::*;
-/// assert!(AcqRel.acquires() && AcqRel.releases() && SeqCst.acquires());
-/// assert!(!Relaxed.acquires() && Relaxed.is_atomic() && !Plain.is_atomic());
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum MemoryOrder {
-    /// Not atomic: unordered accesses are a data race under rc11.
-    Plain,
-    /// Atomic, orders nothing.
-    Relaxed,
-    /// Acquires what the write that it reads from released.
-    Acquire,
-    /// Releases what happens before.
-    Release,
-    /// Both.
-    AcqRel,
-    /// Both, and in a total order with its like.
-    SeqCst,
-}
-
-impl MemoryOrder {
-    /// Whether an access of this order is atomic.
-    #[inline]
-    pub fn is_atomic(self) -> bool {
-        self != Self::Plain
-    }
-
-    /// Whether a read or fence of this order acquires.
-    #[inline]
-    pub fn acquires(self) -> bool {
-        matches!(self, Self::Acquire | Self::AcqRel | Self::SeqCst)
-    }
-
-    /// Whether a write or fence of this order releases.
-    #[inline]
-    pub fn releases(self) -> bool {
-        matches!(self, Self::Release | Self::AcqRel | Self::SeqCst)
     }
 }
 
@@ -210,7 +169,7 @@ pub enum Effect {
 ///             false => Action::Update { loc: Loc(0), order, failure: order },
 ///         }
 ///     }
-///     fn modify(&self, _: ThreadId, read: Value) -> Effect {
+///     fn modify(&mut self, _: ThreadId, read: Value) -> Effect {
 ///         Effect::Write(read + 1)
 ///     }
 ///     fn answer(&mut self, thread: ThreadId, _: Value) {
@@ -244,7 +203,7 @@ pub trait Program {
     fn pending(&mut self, thread: ThreadId) -> Action;
 
     /// What the pending update or await of a thread does if it reads this.
-    fn modify(&self, thread: ThreadId, read: Value) -> Effect;
+    fn modify(&mut self, thread: ThreadId, read: Value) -> Effect;
 
     /// Makes the pending access of a thread.
     fn answer(&mut self, thread: ThreadId, value: Value);

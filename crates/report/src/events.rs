@@ -263,6 +263,7 @@ mod tests {
             mishap: None,
             racing: false,
             actor: None,
+            memory: None,
         }
     }
 

@@ -33,6 +33,7 @@ pub fn run(record: &Record, one: OneRun<'_>, view: &View) -> String {
     text += &witness::inputs(&run.inputs);
     let columns = Columns::fitting(std::slice::from_ref(run), view);
     text += &columns.steps(run, 0..run.steps.len(), None, paint);
+    text += &witness::weak(run, 0);
     text += &ended(record, one, view);
     if run.ending == Ending::Open {
         let ready = one.ready.iter().map(|process| run.name_of(process));

@@ -45,7 +45,10 @@ pub(crate) fn flags_of(record: &Record, flags: &[String]) -> Vec<String> {
     let asked = options.and_then(|options| options.property.as_deref());
     let asked = asked.filter(|_| !named_properties(record).is_empty());
     let property = asked.map(|asked| format!("--property={asked}"));
-    property.into_iter().chain(flags.iter().cloned()).collect()
+    let memory = record.memory_model.as_ref();
+    let memory = memory.map(|memory| format!("--memory={memory}"));
+    let asked = property.into_iter().chain(memory);
+    asked.chain(flags.iter().cloned()).collect()
 }
 
 /// The properties that the user has named.
@@ -58,9 +61,11 @@ pub(crate) fn named_properties(record: &Record) -> Vec<&str> {
 }
 
 /// The command that shows two runs of a program that end differently.
-pub(crate) fn determinism_command(program: &ProgramRecord) -> String {
-    let (file, set) = (file(program), set(program));
-    format!("mazurka check {file} --property deterministic{set}")
+pub(crate) fn determinism_command(record: &Record) -> String {
+    let (file, set) = (file(&record.program), set(&record.program));
+    let memory = record.memory_model.as_ref();
+    let memory = memory.map_or_else(String::new, |memory| format!(" --memory {memory}"));
+    format!("mazurka check {file} --property deterministic{set}{memory}")
 }
 
 fn file(program: &ProgramRecord) -> String {

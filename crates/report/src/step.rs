@@ -134,6 +134,7 @@ mod tests {
 
     fn step(process: &str, outcomes: &[i64], label: &str) -> Step {
         Step {
+            locks: Vec::new(),
             process: process.to_owned(),
             outcomes: outcomes.to_vec(),
             label: label.to_owned(),
@@ -154,6 +155,7 @@ mod tests {
 
     fn run(steps: Vec<Step>) -> Run {
         Run {
+            processes: Vec::new(),
             schedule: String::new(),
             inputs: Vec::new(),
             ending: Ending::Open,

@@ -4,7 +4,7 @@ use mazurka_core::record::Record;
 use mazurka_core::{StopReason, Verdict};
 
 use crate::profile::profile;
-use crate::verdict::{cut, not_explored, title, two_runs};
+use crate::verdict::{cut, model, not_explored, title, two_runs};
 use crate::{Paint, View, clip, pad, witness};
 
 /// What was explored, the counts, what was found, and how to see it.
@@ -68,13 +68,11 @@ pub fn table(record: &Record, view: &View) -> String {
     if let Some(bytes) = record.memory {
         rows.push(("memory", megabytes(bytes), "of the process, at the most"));
     }
-    let mut text = listed(
-        record,
-        &record.algorithm,
-        "explored everything",
-        &rows,
-        view,
-    );
+    let engine = match &record.memory_model {
+        Some(memory) => format!("{} ({})", record.algorithm, model(memory)),
+        None => record.algorithm.clone(),
+    };
+    let mut text = listed(record, &engine, "explored everything", &rows, view);
     if let Some(pairs) = &record.profile {
         text += &profile(pairs, view);
     }

@@ -39,14 +39,14 @@ pub(crate) fn record(outcome: Verdict, bounds: Vec<Bound>, witnesses: Vec<Witnes
         solver: None,
         kinds: KindsRecord {
             counted: vec![Kind::Failure, Kind::Deadlock, Kind::Livelock],
-            open: Vec::new(),
-            halted: false,
+            ..KindsRecord::default()
         },
         witnesses,
         warnings: Vec::new(),
         coverage: None,
         memory: None,
         profile: None,
+        memory_model: None,
     }
 }
 
@@ -270,6 +270,7 @@ fn values_stand_below_the_failure_and_names_above_the_command() {
         mishap: None,
         racing: false,
         actor: None,
+        memory: None,
     };
     failed.runs[0].steps.push(step);
     let names = [("0", "client(0)"), ("1", "client(1)")];

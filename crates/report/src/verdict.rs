@@ -46,6 +46,10 @@ pub fn verdict(record: &Record, view: &View) -> String {
         Verdict::Inconclusive => {
             text += &not_explored(record, view);
             text += &cut(record, view);
+            // Where nothing is excluded, the headline says so.
+            if record.kinds.open != record.kinds.counted {
+                text += &still_open(record, view);
+            }
         }
     }
     text
@@ -66,7 +70,7 @@ pub(crate) fn not_explored(record: &Record, view: &View) -> String {
 /// How to see that the results differ, where that is no violation.
 pub(crate) fn two_runs(record: &Record, view: &View) -> String {
     let intro = view.paint.strong("two runs that differ:");
-    format!("{intro} {}\n", determinism_command(&record.program))
+    format!("{intro} {}\n", determinism_command(record))
 }
 
 /// The first line: the verdict in plain words, with its scope.
@@ -79,12 +83,8 @@ pub fn headline(record: &Record, view: &View) -> String {
             format!("{} {found} ({scope})\n", paint.good("verified:"))
         }
         Verdict::Violated => {
-            let found: Vec<_> = record.witnesses.iter().map(title).collect();
-            format!(
-                "{} {} ({scope})\n",
-                paint.bad("violated:"),
-                found.join("; ")
-            )
+            let found = titles(record).join("; ");
+            format!("{} {found} ({scope})\n", paint.bad("violated:"))
         }
         Verdict::Inconclusive => {
             let found = "nothing wrong found, but not everything was explored";
@@ -124,7 +124,7 @@ fn verified(record: &Record) -> String {
     if counts_as(Kind::Deadlock) {
         parts.push("no deadlock".to_owned());
     }
-    if chosen && counts_as(Kind::Livelock) {
+    if counts_as(Kind::Livelock) {
         parts.push("no livelock".to_owned());
     }
     if record.deterministic == Some(true) {
@@ -140,15 +140,19 @@ fn verified(record: &Record) -> String {
     }
     if counts.failures > 0 {
         let failures = counted(counts.failures, "failure", "failures");
-        let verb = if counts.failures == 1 { "does" } else { "do" };
-        besides.push(match chosen {
-            true => format!("{failures} that {verb} not count"),
-            false => allowed(&failures, counts.failures),
-        });
+        besides.push(uncounted(&failures, counts.failures, chosen));
     }
     if counts.deadlocks > 0 {
         let deadlocks = counted(counts.deadlocks, "deadlock", "deadlocks");
-        besides.push(allowed(&deadlocks, counts.deadlocks));
+        besides.push(uncounted(&deadlocks, counts.deadlocks, chosen));
+    }
+    for (kind, what) in [
+        (Kind::Property, "a temporal property that does not hold"),
+        (Kind::Livelock, "a livelock"),
+    ] {
+        if record.kinds.met.contains(&kind) {
+            besides.push(uncounted(what, 1, chosen));
+        }
     }
     if !besides.is_empty() {
         parts.push(format!("but {}", besides.join("; ")));
@@ -156,9 +160,14 @@ fn verified(record: &Record) -> String {
     parts.join(", ")
 }
 
-fn allowed(violations: &str, count: u64) -> String {
-    let verb = if count == 1 { "is" } else { "are" };
-    format!("{violations} that {verb} allowed")
+/// What is there and does not count: the file allows it, or the user has asked for something else.
+fn uncounted(violations: &str, count: u64, chosen: bool) -> String {
+    match (chosen, count) {
+        (true, 1) => format!("{violations} that does not count"),
+        (true, _) => format!("{violations} that do not count"),
+        (false, 1) => format!("{violations} that is allowed"),
+        (false, _) => format!("{violations} that are allowed"),
+    }
 }
 
 /// The kinds of violations that were not looked for to the end.
@@ -168,10 +177,36 @@ fn still_open(record: &Record, view: &View) -> String {
         return String::new();
     }
     let intro = view.paint.unsure("not looked for to the end:");
-    format!(
-        "{intro} {} (--keep-going explores everything)\n",
-        open.join(", ")
-    )
+    // If a limit was hit, it is named, with what to do about it.
+    let advice = match record.scope.bounds.is_empty() {
+        true => " (--keep-going explores everything)",
+        false => "",
+    };
+    format!("{intro} {}{advice}\n", open.join(", "))
+}
+
+/// The titles of all witnesses. One that several have is there once, with their number.
+fn titles(record: &Record) -> Vec<String> {
+    let mut all: Vec<(String, Vec<&Witness>)> = Vec::new();
+    for evidence in &record.witnesses {
+        let title = title(evidence);
+        match all.iter_mut().find(|(known, _)| *known == title) {
+            Some((_, same)) => same.push(evidence),
+            None => all.push((title, vec![evidence])),
+        }
+    }
+    let titled = |(title, same): (String, Vec<&Witness>)| {
+        let place = |evidence: &Witness| evidence.place.as_ref().map(|p| (p.line, p.column));
+        let here = same
+            .iter()
+            .all(|evidence| place(evidence) == place(same[0]));
+        match (same.len(), here) {
+            (1, _) => title,
+            (n, true) => format!("{title}, in {n} processes"),
+            (n, false) => format!("{title}, at {n} places"),
+        }
+    };
+    all.into_iter().map(titled).collect()
 }
 
 /// The message of a witness, which names its kind if the message does not.
@@ -187,8 +222,14 @@ pub(crate) fn title(evidence: &Witness) -> String {
 fn scope(record: &Record) -> String {
     let counts = &record.counts;
     let mut parts = Vec::new();
+    if let Some(memory) = &record.memory_model {
+        parts.push(model(memory).to_owned());
+    }
     if let Some(traces) = counts.traces {
-        parts.push(counted(traces, "trace", "traces"));
+        parts.push(match record.memory_model {
+            Some(_) => counted(traces, "execution graph", "execution graphs"),
+            None => counted(traces, "trace", "traces"),
+        });
     }
     if let Some(states) = counts.states {
         parts.push(counted(states, "state", "states"));
@@ -208,6 +249,16 @@ fn scope(record: &Record) -> String {
         StopReason::Complete | StopReason::Bound => "cut".to_owned(),
     });
     parts.join(", ")
+}
+
+/// A memory model in words.
+pub(crate) fn model(memory: &str) -> &str {
+    match memory {
+        "rc11" => "rc11: C++20's orderings without load buffering",
+        "ra" => "ra: every access acquires and releases",
+        "tso" => "tso: store buffers, as on x86",
+        other => other,
+    }
 }
 
 /// Every bound that was hit, and what to do about each.

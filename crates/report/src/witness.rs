@@ -107,11 +107,48 @@ fn rest(run: &Run, from: usize, columns: &Columns, view: &View) -> String {
     if run.steps.is_empty() {
         text += "  (before any step)\n";
     }
+    text += &weak(run, from);
     if !run.state.is_empty() {
         let state = clip(&bindings(&run.state), STATE_WIDTH);
         text += &format!("  then: {state}\n");
     }
     text
+}
+
+/// What the steps from there on do that no interleaving does: they do not see the newest write, or
+/// write behind it.
+pub(crate) fn weak(run: &Run, from: usize) -> String {
+    let mut text = String::new();
+    for (at, step) in run.steps.iter().enumerate().skip(from) {
+        let Some(memory) = step
+            .memory
+            .as_ref()
+            .filter(|memory| !memory.behind.is_empty())
+        else {
+            continue;
+        };
+        let place = memory.place.as_deref().unwrap_or_default();
+        let newer = steps_of(&memory.behind);
+        let number = at + 1;
+        text += &match memory.reads_from {
+            Some(0) => {
+                format!("  weak: step {number} reads the initial `{place}`, not yet {newer}\n")
+            }
+            Some(write) => {
+                format!("  weak: step {number} reads `{place}` of step {write}, not yet {newer}\n")
+            }
+            None => format!("  weak: step {number} writes `{place}` before {newer} does\n"),
+        };
+    }
+    text
+}
+
+fn steps_of(numbers: &[usize]) -> String {
+    let numbers: Vec<String> = numbers.iter().map(usize::to_string).collect();
+    match &numbers[..] {
+        [one] => format!("that of step {one}"),
+        all => format!("those of steps {}", all.join(", ")),
+    }
 }
 
 /// Where in the source it is.

@@ -6,7 +6,7 @@ use clap::Args;
 use mazurka_report::Lanes;
 
 use super::{Refusal, jobs, view};
-use crate::args::{EXIT_CODES, FairnessArgs, OutputArgs, SearchArgs};
+use crate::args::{EXIT_CODES, FairnessArgs, MemoryArgs, OutputArgs, SearchArgs};
 use crate::diagnose::WarningArgs;
 use crate::exit::Exit;
 use crate::program::ProgramArgs;
@@ -53,6 +53,8 @@ pub(crate) struct CheckArgs {
     #[arg(long, short, value_name = "N", value_parser = values::count)]
     jobs: Option<u64>,
     #[command(flatten)]
+    memory: MemoryArgs,
+    #[command(flatten)]
     search: SearchArgs,
     #[command(flatten)]
     warnings: WarningArgs,
@@ -68,6 +70,7 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit, Refusal> {
     options.fairness = args.fairness.fairness;
     options.keep_going = args.keep_going;
     options.cover = true;
+    options.memory = args.memory.memory;
     let record = watched(&options.limits, args.output.quiet, |watch| {
         program.check(&options, watch)
     })?;

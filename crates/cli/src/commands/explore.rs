@@ -7,10 +7,11 @@ use clap::Args;
 use mazurka::checkpoint::Checkpoint;
 use mazurka::record::Record;
 use mazurka::search::{Fairness, Pct, RandomWalks, Saving, TestCoverage, TestSink, Variant};
+use mazurka::weak::Memory;
 use mazurka::{Algorithm, Bound, Options, Program};
 
 use super::{Refusal, into_folder, jobs, view};
-use crate::args::{EXIT_CODES, FairnessArgs, OutputArgs, SearchArgs, algorithm};
+use crate::args::{EXIT_CODES, FairnessArgs, MemoryArgs, OutputArgs, SearchArgs, algorithm};
 use crate::diagnose::WarningArgs;
 use crate::exit::Exit;
 use crate::program::ProgramArgs;
@@ -88,6 +89,8 @@ pub(crate) struct ExploreArgs {
     #[command(flatten)]
     fairness: FairnessArgs,
     #[command(flatten)]
+    memory: MemoryArgs,
+    #[command(flatten)]
     search: SearchArgs,
     #[command(flatten)]
     warnings: WarningArgs,
@@ -124,6 +127,27 @@ struct SamplingArgs {
 }
 
 impl ExploreArgs {
+    /// What the engine of execution graphs does not have.
+    fn refuse_under_a_weak_model(&self) -> Result<(), Refusal> {
+        let weak = self.memory.memory.filter(|&memory| memory != Memory::Sc);
+        let Some(memory) = weak else {
+            return Ok(());
+        };
+        let others = [
+            (self.algorithm != Algorithm::Optimal, "--algorithm"),
+            (self.checkpoint.is_some(), "--checkpoint"),
+            (self.resume.is_some(), "--resume"),
+            (self.tests.is_some(), "--tests"),
+            (self.output.format.is_picture(), "pictures"),
+        ];
+        match others.iter().find(|(asked, _)| *asked) {
+            Some((_, what)) => Err(Refusal::Message(format!(
+                "under --memory {memory} execution graphs are explored, by one engine and without {what}; leave one of them out"
+            ))),
+            None => Ok(()),
+        }
+    }
+
     /// The engine, with its switches; the error is that it has none.
     fn algorithm(&self) -> Result<Algorithm, String> {
         let ContextArgs {
@@ -185,6 +209,8 @@ pub(super) fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
     let mut options = args.search.options(jobs(args.jobs))?;
     options.cover = true;
     options.fairness = args.fairness.fairness;
+    options.memory = args.memory.memory;
+    args.refuse_under_a_weak_model()?;
     if args.output.format.is_picture() {
         return draw(args, &program, algorithm, &options);
     }

@@ -60,6 +60,9 @@ pub(super) fn replay(args: &ReplayArgs) -> Result<Exit, Refusal> {
     let text = files::record(&args.witness)?;
     let parsed = Recording::parse(&text);
     let recording = parsed.map_err(|error| match error {
+        RecordingError::Shape(_) if args.witness == "-" => {
+            format!("standard input: {error}; `mazurka check FILE --format json` prints one")
+        }
         RecordingError::Shape(_) => format!(
             "`{}`: {error}; `mazurka check FILE --witness {}` makes one",
             args.witness, args.witness

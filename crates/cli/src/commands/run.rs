@@ -4,7 +4,7 @@ use clap::Args;
 use mazurka_report::{Lanes, OneRun};
 
 use super::{Refusal, plan, view};
-use crate::args::{EXIT_CODES, LimitArgs, OutputArgs};
+use crate::args::{EXIT_CODES, LimitArgs, MemoryArgs, OutputArgs};
 use crate::exit::Exit;
 use crate::program::ProgramArgs;
 use crate::property::PropertyArgs;
@@ -70,6 +70,8 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     property: PropertyArgs,
     #[command(flatten)]
+    memory: MemoryArgs,
+    #[command(flatten)]
     limits: LimitArgs,
     #[command(flatten)]
     pub(super) output: OutputArgs,
@@ -86,6 +88,7 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Refusal> {
     let mut options = args.limits.options(1);
     options.inputs.clone_from(&args.inputs);
     args.property.ask(&program, &mut options)?;
+    options.memory = args.memory.memory;
     let done = watched(&options.limits, args.output.quiet, |watch| {
         program.run(&plan, &options, watch)
     })?;

@@ -10,6 +10,8 @@ mod exit_codes;
 mod files;
 mod lanes;
 mod limits;
+mod memory;
+mod mended;
 mod names;
 mod permute;
 mod pictures;

@@ -6,8 +6,9 @@
 use std::ops::ControlFlow;
 use std::str::FromStr;
 
-use mazurka_core::{Bound, Execution, Kind, Semantics, StopReason};
+use mazurka_core::{Bound, Execution, Kind, Limits, Semantics, StopReason};
 
+use crate::algorithms::bounded::Bounded;
 use crate::algorithms::context::{Context, Printed, Variant};
 use crate::algorithms::dpor::Dpor;
 use crate::algorithms::graph::Looks;
@@ -341,39 +342,50 @@ fn in_context<E: Semantics>(mut session: Session<'_, '_, E>, variant: Variant) -
 }
 
 fn each_state<E: Semantics>(mut session: Session<'_, '_, E>) -> Findings {
+    let limits = session.limits.clone();
     session.limits.depth.get_or_insert(u64::MAX);
-    let program = &*session.program;
-    let looked_for = Cyclic {
-        livelocks: program.may_repeat() && session.goal.looks_for(Kind::Livelock),
-        properties: !program.temporal().is_empty() && session.goal.looks_for(Kind::Property),
+    let found = each_state_once(&mut session);
+    let cut = |bound: &Bound| matches!(bound, Bound::MaxDepth(_));
+    let too_deep = found.bounds.iter().any(cut);
+    if !too_deep || found.broken_off || found.stopped != StopReason::Bound {
+        return found;
+    }
+    // What was cut may be nearer to the start on another path.
+    let budget = Budget::after(found.elapsed, &limits);
+    let spent = found.counts.steps;
+    session.limits = Limits {
+        steps: limits.steps.map(|most| most.saturating_sub(spent)),
+        ..budget.left()
     };
+    let mut again = each_state_again(&mut session);
+    again.counts.steps += spent;
+    again.elapsed = budget.elapsed();
+    budget.restate_all(&mut again.bounds);
+    again
+}
+
+/// Explores each state where it is met first.
+fn each_state_once<E: Semantics>(session: &mut Session<'_, '_, E>) -> Findings {
+    let looked_for = Cyclic::of(session);
     if !looked_for.livelocks && !looked_for.properties {
         return session.explore(&mut Stateful::new(SleepSets::default()));
     }
-    let mut policy = Stateful::new(Map::new(program));
+    let mut policy = Stateful::new(Map::new(&*session.program));
     let mut found = session.explore(&mut policy);
-    let map = policy.into_memory();
-    if found.stopped != StopReason::Certain {
-        let budget = Budget::after(found.elapsed, &session.limits);
-        let (counts, watch) = (found.counts, &mut *session.watch);
-        let look = &mut || budget.look(counts, watch);
-        let looks = &mut Looks::new(look);
-        if let ControlFlow::Break(bound) = looked_for.find(session.program, map, &mut found, looks)
-        {
-            found.bound(bound);
-            found.stopped = StopReason::Bound;
-            found.broken_off = true;
-        }
-        // A run that violates `always` is certain, however little was explored.
-        if !found.broken.is_empty()
-            && found.stopped == StopReason::Bound
-            && session.goal.stops_at(Kind::Property)
-        {
-            found.stopped = StopReason::Certain;
-            found.bounds.clear();
-        }
-        found.elapsed = budget.elapsed();
+    looked_for.decide(session, policy.into_memory(), &mut found);
+    found
+}
+
+/// Explores each state that can be reached within the limit on depth.
+fn each_state_again<E: Semantics>(session: &mut Session<'_, '_, E>) -> Findings {
+    let looked_for = Cyclic::of(session);
+    if !looked_for.livelocks && !looked_for.properties {
+        return session.explore(&mut Stateful::new(Bounded::around(())));
     }
+    let map = Map::new(&*session.program);
+    let mut policy = Stateful::new(Bounded::around(map));
+    let mut found = session.explore(&mut policy);
+    looked_for.decide(session, policy.into_memory().into_inner(), &mut found);
     found
 }
 
@@ -384,6 +396,47 @@ struct Cyclic {
 }
 
 impl Cyclic {
+    fn of<E: Semantics>(session: &Session<'_, '_, E>) -> Self {
+        let (program, goal) = (&*session.program, session.goal);
+        Self {
+            livelocks: program.may_repeat() && goal.looks_for(Kind::Livelock),
+            properties: !program.temporal().is_empty() && goal.looks_for(Kind::Property),
+        }
+    }
+
+    /// Adds what the states that a search has met show.
+    fn decide<E: Semantics>(
+        &self,
+        session: &mut Session<'_, '_, E>,
+        mut map: Map,
+        found: &mut Findings,
+    ) {
+        let noted = map.take_violated();
+        let budget = Budget::after(found.elapsed, &session.limits);
+        if found.stopped != StopReason::Certain {
+            let (counts, watch) = (found.counts, &mut *session.watch);
+            let look = &mut || budget.look(counts, watch);
+            let looks = &mut Looks::new(look);
+            if let ControlFlow::Break(bound) = self.find(session.program, map, found, looks) {
+                found.bound(bound);
+                found.stopped = StopReason::Bound;
+                found.broken_off = true;
+            }
+        }
+        // A run that violates `always` is certain, however little was explored.
+        if self.properties {
+            found.add_broken(noted);
+        }
+        if !found.broken.is_empty()
+            && found.stopped == StopReason::Bound
+            && session.goal.stops_at(Kind::Property)
+        {
+            found.stopped = StopReason::Certain;
+            found.bounds.clear();
+        }
+        found.elapsed = budget.elapsed();
+    }
+
     fn find<E: Semantics>(
         &self,
         program: &mut E,

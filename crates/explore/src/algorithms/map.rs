@@ -18,6 +18,7 @@ use smallvec::SmallVec;
 use crate::algorithms::graph::{Edge, Graph, Looks};
 use crate::algorithms::naive::next_outcomes;
 use crate::algorithms::stateful::{Arrival, Memory, Met};
+use crate::drive::findings::Broken;
 use crate::drive::table::Table;
 
 /// The states met, with numbers, and the steps between them.
@@ -27,6 +28,9 @@ pub(crate) struct Map {
     states: States,
     edges: Vec<Edge>,
     fairness: Fairness,
+    /// For each `always` that was violated in a state: the shortest run to such a state. It is
+    /// noted at once, because a limit may end the search before the graph is looked at.
+    violated: Vec<Broken>,
 }
 
 /// The states by their numbers.
@@ -120,14 +124,20 @@ impl Memory for Map {
             });
         }
         match known {
-            Some(_) => Met::Known {
-                mark: known,
+            Some(number) => Met::Known {
+                mark: (!self.states.halted[number as usize]).then_some(number),
                 only: 0,
             },
-            None => Met::New {
-                mark: (!self.states.add(program, print)).then_some(new),
-                but: 0,
-            },
+            None => {
+                let halted = self.states.add(program, print);
+                if !halted {
+                    self.note_violations(program, new);
+                }
+                Met::New {
+                    mark: (!halted).then_some(new),
+                    but: 0,
+                }
+            }
         }
     }
 }
@@ -165,6 +175,40 @@ impl Map {
             fairness: program.fairness(),
             ..Self::default()
         }
+    }
+
+    /// Notes the `always` that the current state violates.
+    fn note_violations<E: Semantics>(&mut self, program: &E, state: u32) {
+        for (property, temporal) in program.temporal().iter().enumerate() {
+            let Temporal::Always(e) = *temporal else {
+                continue;
+            };
+            if self.states.truths.holds(state, e) || program.holds(e) != Some(false) {
+                continue;
+            }
+            let run = program.whole();
+            let known = self.violated.iter_mut().find(|b| b.property == property);
+            if known
+                .as_ref()
+                .is_some_and(|b| b.schedule.0.len() <= run.len())
+            {
+                continue;
+            }
+            let broken = Broken {
+                property,
+                schedule: Schedule::from_run(run, program.processes()),
+                lasso: None,
+            };
+            match known {
+                Some(known) => *known = broken,
+                None => self.violated.push(broken),
+            }
+        }
+    }
+
+    /// Takes the violations of `always` that were noted.
+    pub fn take_violated(&mut self) -> Vec<Broken> {
+        std::mem::take(&mut self.violated)
     }
 
     /// Returns the graph of what was met.

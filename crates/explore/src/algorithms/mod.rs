@@ -5,6 +5,7 @@
 //! random walks (`sample`), and the graph of states in which livelocks and violations of temporal
 //! properties are searched (`graph`, `map`).
 
+pub(crate) mod bounded;
 pub(crate) mod branches;
 pub(crate) mod context;
 pub(crate) mod dpor;

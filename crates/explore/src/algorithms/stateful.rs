@@ -90,6 +90,8 @@ pub(crate) enum Met<K> {
     New { mark: K, but: u64 },
     /// The state is known: run only these processes.
     Known { mark: K, only: u64 },
+    /// The state is known, and all ready processes are to be run again.
+    Again { mark: K },
 }
 
 /// Returns a process as one of 64 bits; 0 for later processes.
@@ -141,11 +143,15 @@ impl<E: Semantics, M: Memory> Policy<E> for Stateful<M> {
         };
         let first = self.todo.len();
         let met = self.memory.meet(program, from);
-        self.known = matches!(met, Met::Known { .. });
+        self.known = !matches!(met, Met::New { .. });
         self.states += u64::from(!self.known);
         let mark = match met {
             Met::New { mark, but } => {
                 self.add_ready(program, but);
+                mark
+            }
+            Met::Again { mark } => {
+                self.add_ready(program, 0);
                 mark
             }
             Met::Known { mark, mut only } => {

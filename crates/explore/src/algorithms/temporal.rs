@@ -41,8 +41,7 @@ pub(crate) fn violations<E: Semantics>(
 ) -> ControlFlow<Bound, Vec<Broken>> {
     program.back_to(0);
     let mut all = Vec::new();
-    // Nothing counts after what has gone wrong before the first step.
-    if !program.initial_mishaps().is_empty() || states.truths.undecided {
+    if states.truths.undecided {
         return ControlFlow::Continue(all);
     }
     for (property, temporal) in program.temporal().to_vec().into_iter().enumerate() {

@@ -64,6 +64,17 @@ impl<'a> Budget<'a> {
         }
     }
 
+    /// Names the limits of time and steps in bounds as they were given, not as they were left to a
+    /// part of the search.
+    pub(crate) fn restate_all(&self, bounds: &mut Vec<Bound>) {
+        for bound in bounds.iter_mut() {
+            if let (Bound::MaxSteps(left), Some(most)) = (bound, self.limits.steps) {
+                *left = most;
+            }
+        }
+        self.restate(bounds);
+    }
+
     /// Names the limit of time in bounds as it was given, not as it was left to a part of the
     /// search.
     pub fn restate(&self, bounds: &mut Vec<Bound>) {

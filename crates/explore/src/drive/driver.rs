@@ -201,6 +201,14 @@ pub enum Goal {
     Everything,
     /// As soon as there is a violation of one of these kinds.
     Violation(Kinds),
+    /// As soon as there is a violation of one of the kinds `of`. If there is none, all those
+    /// `among` are decided.
+    First {
+        /// The search stops at these.
+        of: Kinds,
+        /// These are looked for.
+        among: Kinds,
+    },
 }
 
 impl Goal {
@@ -208,13 +216,16 @@ impl Goal {
     pub fn stops_at(self, kind: Kind) -> bool {
         match self {
             Goal::Everything => false,
-            Goal::Violation(kinds) => kinds.contains(kind),
+            Goal::Violation(kinds) | Goal::First { of: kinds, .. } => kinds.contains(kind),
         }
     }
 
     /// Whether violations of this kind are looked for.
-    pub(crate) fn looks_for(self, kind: Kind) -> bool {
-        self == Goal::Everything || self.stops_at(kind)
+    pub fn looks_for(self, kind: Kind) -> bool {
+        match self {
+            Goal::Everything => true,
+            Goal::Violation(kinds) | Goal::First { among: kinds, .. } => kinds.contains(kind),
+        }
     }
 }
 

@@ -199,6 +199,16 @@ impl Findings {
         self.count();
     }
 
+    /// Adds temporal properties that do not hold, if they are not known yet.
+    pub(crate) fn add_broken(&mut self, more: Vec<Broken>) {
+        for broken in more {
+            if self.broken.iter().all(|b| b.property != broken.property) {
+                self.broken.push(broken);
+            }
+        }
+        self.broken.sort_by_key(|broken| broken.property);
+    }
+
     /// Adds a bound that shows after the search: then the search was not complete.
     pub fn add_bound(&mut self, bound: Bound) {
         self.bound(bound);

@@ -136,7 +136,7 @@ impl<'s> Body<'_, 's> {
         }
     }
 
-    fn poison(&mut self, span: Span) -> Typed {
+    pub(super) fn poison(&mut self, span: Span) -> Typed {
         let expr = self.node(ExprKind::Const(0), Type::Int, span);
         let ty = Ty::Poison;
         Typed { expr, ty }
@@ -201,6 +201,7 @@ impl<'s> Body<'_, 's> {
                 };
                 self.local_of(&named, index)
             }
+            ast::ExprKind::Operation { .. } => self.operation_as_value(expr),
             ast::ExprKind::Call(name, args) => {
                 for arg in args {
                     self.expr(arg, choices);
@@ -278,6 +279,7 @@ impl<'s> Body<'_, 's> {
     }
 
     fn input(&mut self, ty: &ast::TypeExpr<'s>, span: Span) -> Typed {
+        self.no_atomic(ty);
         if ty.len.is_some() {
             self.report(
                 Diagnostic::new("M0306", ty.span, "an input is one value, not an array")
@@ -292,7 +294,7 @@ impl<'s> Body<'_, 's> {
         }
     }
 
-    fn name(&mut self, name: Name<'s>, span: Span) -> Typed {
+    pub(super) fn name(&mut self, name: Name<'s>, span: Span) -> Typed {
         let meaning = self.resolve(name, Wanted::Value);
         let (kind, ty, len) = match meaning {
             Meaning::Poison => return self.poison(span),
@@ -331,7 +333,7 @@ impl<'s> Body<'_, 's> {
         self.known(kind, ty, span)
     }
 
-    fn element(&mut self, name: Name<'s>, index: &ast::Expr<'s>, span: Span) -> Typed {
+    pub(super) fn element(&mut self, name: Name<'s>, index: &ast::Expr<'s>, span: Span) -> Typed {
         let meaning = self.resolve(name, Wanted::Value);
         let index = Box::new(self.index(index));
         let (kind, ty, len) = match meaning {

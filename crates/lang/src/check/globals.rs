@@ -60,6 +60,7 @@ impl<'s> Checker<'s> {
                         self.program.vars.push(Var {
                             name: name.text.to_owned(),
                             ty: ty.base.unwrap_or(Type::Int),
+                            atomic: ty.atomic.is_some(),
                             len: ty.len.as_ref().map(|_| 1),
                             init: None,
                             span: name.span,
@@ -388,6 +389,7 @@ impl<'s> Checker<'s> {
                 if ty.len.is_some() {
                     inner.array_parameter(*name, ty.span);
                 }
+                inner.no_atomic(ty);
                 inner.declare(*name, ty.base, None);
             }
             let statements = inner.statements(body);

@@ -6,9 +6,9 @@
 
 use std::slice::from_ref;
 
-use mazurka_core::{Kinds, Temporal};
+use mazurka_core::{AccessOrder, Kinds, Temporal};
 use mazurka_diagnostics::{Diagnostic, Span};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A shared variable's index in [`Program::vars`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -85,6 +85,9 @@ pub struct Program {
     pub atomicity: Atomicity,
     /// What is to be proved, in the syntax of dynamic logic.
     pub goals: Vec<Goal>,
+    /// How much accesses order, by where they stand: reads, assignments, and the `atomic` blocks
+    /// that updates and fences are lowered to. An atomic variable's other accesses are `seq_cst`.
+    pub orders: FxHashMap<Span, AccessOrder>,
     /// The names of constants: their values are folded, and labels name them.
     pub constants: FxHashSet<String>,
     /// What is strange about its text, and no mistake.
@@ -109,6 +112,8 @@ pub struct Var {
     pub name: String,
     /// Its type, or its elements'.
     pub ty: Type,
+    /// Whether it is atomic: accesses at the same time are no data race.
+    pub atomic: bool,
     /// Number of elements, if it is an array.
     pub len: Option<u32>,
     /// Initial values (one, or one per element); `None` if symbolic.

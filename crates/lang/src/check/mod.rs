@@ -5,6 +5,7 @@
 //! then properties, procedures and processes (`body`, `stmt`, `expr`). A mistake
 //! poisons what depends on it, so that it is reported once.
 
+mod atomics;
 mod body;
 mod constants;
 mod expr;

@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::Wanted;
+use super::atomics::{Target, is_update};
 use super::body::{Body, Meaning};
 use super::types::{Ty, Typed};
 use crate::check::hir::{
@@ -45,7 +46,15 @@ impl<'s> Body<'_, 's> {
             ast::StmtKind::Poison | ast::StmtKind::Skip => StmtKind::Skip,
             ast::StmtKind::End => StmtKind::End,
             ast::StmtKind::Block(list) => StmtKind::Block(self.statements(list)),
-            ast::StmtKind::Assign(left, right) => self.assign(left, right, span),
+            ast::StmtKind::Assign(left, right) => match (&left[..], &right[..]) {
+                ([left], [right]) if is_update(right) => {
+                    self.operation_stmt(Target::Assigned(left), right, span)
+                }
+                _ => self.assign(left, right, span),
+            },
+            ast::StmtKind::Operation(operation) => {
+                self.operation_stmt(Target::Nowhere, operation, span)
+            }
             ast::StmtKind::Guard(test, inner) => {
                 let test = self.condition(test, "a guard");
                 // A guard always runs what it guards, so a `let` in it lives on.
@@ -99,6 +108,11 @@ impl<'s> Body<'_, 's> {
                 Some(local) => StmtKind::Join(Some(local)),
                 None => StmtKind::Skip,
             },
+            ast::StmtKind::Call(Name { text: "fence", .. }, args)
+                if !self.c.globals.contains_key("fence") =>
+            {
+                self.fence(args, span)
+            }
             ast::StmtKind::Call(name, args) => match self.call(*name, args, span) {
                 Some((procedure, args)) => StmtKind::Call(procedure, args),
                 None => StmtKind::Skip,
@@ -112,6 +126,13 @@ impl<'s> Body<'_, 's> {
                 Some((lock, index)) => StmtKind::Unlock(lock, index),
                 None => StmtKind::Skip,
             },
+            ast::StmtKind::Let {
+                name,
+                ty,
+                init: Init::Value(update),
+            } if is_update(update) => {
+                self.operation_stmt(Target::Let(*name, ty.as_ref()), update, span)
+            }
             ast::StmtKind::Let { name, ty, init } => match ty {
                 Some(ty) => self.typed_let(*name, ty, init),
                 None => self.untyped_let(*name, init),
@@ -281,6 +302,7 @@ impl<'s> Body<'_, 's> {
     }
 
     fn typed_let(&mut self, name: Name<'s>, ty: &ast::TypeExpr<'s>, init: &Init<'s>) -> StmtKind {
+        self.no_atomic(ty);
         let mut len = None;
         let mut base = ty.base;
         if let Some(size) = &ty.len {
@@ -426,7 +448,7 @@ impl<'s> Body<'_, 's> {
     }
 
     /// What stands left of `:=`, and its type if both are as they should be.
-    fn place(&mut self, expr: &ast::Expr<'s>) -> (Option<Place>, Option<Type>) {
+    pub(super) fn place(&mut self, expr: &ast::Expr<'s>) -> (Option<Place>, Option<Type>) {
         let (name, index) = match &expr.kind {
             ast::ExprKind::Name(name) => (*name, None),
             ast::ExprKind::Index(name, index) => (*name, Some(self.index(index))),

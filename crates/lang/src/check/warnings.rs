@@ -307,6 +307,7 @@ impl<'s> Survey<'s> {
                 self.expr(test);
                 message.iter().for_each(|message| self.message(*message));
             }
+            StmtKind::Operation(operation) => self.operation(operation),
             StmtKind::Assume(test) => self.expr(test),
             StmtKind::Error(message) => {
                 self.states_property = true;
@@ -323,6 +324,21 @@ impl<'s> Survey<'s> {
             for text in named.split(|c: char| !c.is_alphanumeric() && c != '_') {
                 self.read(Name { text, span });
             }
+        }
+    }
+
+    /// An operation whose result is not used: a `store` only writes.
+    fn operation(&mut self, operation: &Expr<'s>) {
+        match &operation.kind {
+            ExprKind::Operation {
+                place,
+                operation: Name { text: "store", .. },
+                args,
+            } => {
+                self.place(place);
+                args.iter().for_each(|arg| self.expr(arg));
+            }
+            _ => self.expr(operation),
         }
     }
 
@@ -366,6 +382,10 @@ impl<'s> Survey<'s> {
                 self.watched.insert(local.text);
                 let parts = instance.iter().chain(index);
                 parts.for_each(|part| self.expr(part));
+            }
+            ExprKind::Operation { place, args, .. } => {
+                self.expr(place);
+                args.iter().for_each(|arg| self.expr(arg));
             }
             ExprKind::Call(name, args) => self.call(*name, args),
             ExprKind::Unary(_, inner) => self.expr(inner),

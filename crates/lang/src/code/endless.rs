@@ -1,30 +1,40 @@
 //! Which bodies are not meant to end: a server that serves for ever.
 //!
 //! A body is *endless* if none of its ways leads to its end or to an `end`: each enters a
-//! `while true`, here or in a procedure. A process with such a body that runs for ever is ordinary;
-//! if any other does, in a cycle that a fair scheduler can follow, it is a livelock.
+//! `while true`, here or in a procedure, or fails at an `error`, and one at least enters it. A
+//! failure halts a process and does not end it, so a server with an `error` is a server. A process
+//! with an endless body that runs for ever is ordinary; if any other does, in a cycle that a fair
+//! scheduler can follow, it is a livelock.
 
-use crate::check::hir::{Expr, ExprKind, ProcedureId, Program, Stmt, StmtKind};
+use crate::check::hir::{Expr, ExprKind, ProcedureId, Program, Stmt, StmtKind, Type};
 
 /// Where a process may get to from some statements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Ways {
     /// To what stands after them.
     on: bool,
-    /// To its end, by `end`; or to a failure, which is no reason to call it endless.
+    /// To its end, by `end`.
     out: bool,
+    /// Into a loop that it never leaves.
+    stays: bool,
 }
 
 impl Ways {
+    const NOWHERE: Ways = Ways {
+        on: false,
+        out: false,
+        stays: false,
+    };
     const ON: Ways = Ways {
         on: true,
-        out: false,
+        ..Ways::NOWHERE
     };
 
     fn or(self, other: Ways) -> Ways {
         Ways {
             on: self.on || other.on,
             out: self.out || other.out,
+            stays: self.stays || other.stays,
         }
     }
 }
@@ -54,27 +64,32 @@ impl Ends {
 
     /// Whether a process with this body is not meant to end.
     pub fn is_endless(&self, body: &[Stmt]) -> bool {
-        self.list(body) == Ways::default()
+        let ways = self.list(body);
+        ways.stays && !ways.on && !ways.out
     }
 
     fn list(&self, stmts: &[Stmt]) -> Ways {
-        let mut out = false;
+        let mut all = Ways::ON;
         for stmt in stmts {
             let ways = self.stmt(stmt);
-            out |= ways.out;
+            all = Ways {
+                on: ways.on,
+                ..all.or(ways)
+            };
             if !ways.on {
-                return Ways { on: false, out };
+                break;
             }
         }
-        Ways { on: true, out }
+        all
     }
 
     fn stmt(&self, stmt: &Stmt) -> Ways {
         match &stmt.kind {
-            StmtKind::End | StmtKind::Error(_) => Ways {
-                on: false,
+            StmtKind::End => Ways {
                 out: true,
+                ..Ways::NOWHERE
             },
+            StmtKind::Error(_) => Ways::NOWHERE,
             StmtKind::Block(body) | StmtKind::Atomic(body) => self.list(body),
             StmtKind::Guard(_, body) => self.stmt(body),
             StmtKind::If(test, then, other) => match constant(test) {
@@ -87,17 +102,15 @@ impl Ends {
             },
             StmtKind::While {
                 test, bound, body, ..
-            } => Ways {
-                on: bound.is_some() || constant(test) != Some(true),
-                out: self.list(body).out,
-            },
-            StmtKind::GuardedLoop(test, body) => Ways {
-                on: constant(test) != Some(true),
-                out: self.stmt(body).out,
-            },
-            StmtKind::For { body, .. } => Ways {
-                on: true,
-                out: self.list(body).out,
+            } => {
+                let most = bound.as_ref().map(|(most, _)| *most);
+                repeated(constant(test), most, self.list(body))
+            }
+            StmtKind::GuardedLoop(test, body) => repeated(constant(test), None, self.stmt(body)),
+            StmtKind::For { from, to, body, .. } => match rounds(from, to) {
+                Some(false) => Ways::ON,
+                Some(true) => self.list(body),
+                None => Ways::ON.or(self.list(body)),
             },
             StmtKind::Call(ProcedureId(callee), _) => self.procedures[*callee as usize],
             StmtKind::Skip
@@ -110,6 +123,31 @@ impl Ends {
             | StmtKind::Assert(..)
             | StmtKind::Assume(_) => Ways::ON,
         }
+    }
+}
+
+/// The ways of a loop with these ways through its body, and with so many rounds at most.
+fn repeated(test: Option<bool>, most: Option<i64>, body: Ways) -> Ways {
+    match (test, most) {
+        (Some(false), _) | (_, Some(..=0)) => Ways::ON,
+        (Some(true), None) => Ways {
+            on: false,
+            stays: true,
+            ..body
+        },
+        (Some(true), Some(_)) => body,
+        (None, _) => Ways::ON.or(body),
+    }
+}
+
+/// Whether a `for` makes a round, if its range is constant.
+fn rounds(from: &Expr, to: &Expr) -> Option<bool> {
+    match (&from.kind, &to.kind) {
+        (ExprKind::Const(first), ExprKind::Const(end)) => Some(match from.ty {
+            Type::Unsigned(64) => (*first as u64) < *end as u64,
+            _ => first < end,
+        }),
+        _ => None,
     }
 }
 
@@ -150,6 +188,19 @@ mod tests {
             ("for i in 0..3 { x := i }", false),
             ("once()", false),
             ("error", false),
+            ("if x == 5 { error } else { serve() }", true),
+            ("while x == 0 { skip }; error", false),
+            ("while true { if x == 5 { error }; x := 1 - x }", true),
+            ("if x == 5 { error }; serve()", true),
+            ("if x == 5 { error }; x := 1", false),
+            ("for i in 0..2 { while true { x := i } }", true),
+            ("for i in 2..2 { while true { x := i } }", false),
+            ("for i in 0..x { while true { x := i } }", false),
+            ("for i in 0..2 { end }", false),
+            ("while true { x := 1 - x; while false { end } }", true),
+            ("while true { x := 1 - x; false |>* end }", true),
+            ("while (true)[3] { serve() }", true),
+            ("while (true)[3] { x := 1 }", false),
             ("let p = spawn { serve() }; join p", false),
         ] {
             let program = program(body);

@@ -26,7 +26,9 @@ pub mod shared;
 
 use std::sync::{Arc, OnceLock};
 
-use mazurka_core::{Access, AccessKind, Claims, Fairness, Kinds, ProcessNames, Temporal, Wait};
+use mazurka_core::{
+    Access, AccessKind, AccessOrder, Claims, Fairness, Kinds, ProcessNames, Temporal, Wait,
+};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -185,6 +187,8 @@ pub(crate) struct StepInfo {
     /// Whether it may wait for the end of a process.
     pub joins: bool,
     pub span: Span,
+    /// How much its access orders, if the source says so.
+    pub order: Option<AccessOrder>,
 }
 
 /// A procedure's code.

@@ -62,6 +62,10 @@ impl<'a> Shared<'a> {
             | StmtKind::Join(_)
             | StmtKind::Lock(..)
             | StmtKind::Unlock(..) => true,
+            // A fence.
+            StmtKind::Atomic(body) if body.is_empty() => {
+                self.program.orders.contains_key(&stmt.span)
+            }
             StmtKind::Assign(places, values) => self.assigns_shared(places, values),
             StmtKind::Call(procedure, _) if self.procedure(*procedure) => true,
             _ => {

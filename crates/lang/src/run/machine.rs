@@ -9,6 +9,7 @@ mod states;
 mod step;
 #[cfg(test)]
 mod tests;
+mod weak;
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -30,6 +31,7 @@ use crate::run::{
     StepInProgress, Undo, Unfinished, Work, evaluate, peek,
 };
 use claims::claims_of;
+pub use weak::NotWeak;
 
 /// What is needed to take a step back, beside what it has left in the undo log.
 #[derive(Clone, Copy, Debug)]

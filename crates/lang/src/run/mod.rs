@@ -37,6 +37,6 @@ pub(crate) use cpu::{Cpu, Undo, Unfinished};
 pub(crate) use domain::{Domain, Fuel, Halt, Log, Obstacle, Selected, StepInProgress, Values};
 pub use given::UnfitInput;
 pub use labelled::LabelledMachine;
-pub use machine::Machine;
+pub use machine::{Machine, NotWeak};
 pub use state::State;
 pub(crate) use work::{Piece, Work, peek};

@@ -95,6 +95,8 @@ pub(crate) enum TemporalKind {
 /// A type; `base` is `None` where it could not be read (and that was reported).
 #[derive(Debug)]
 pub(crate) struct TypeExpr<'s> {
+    /// `atomic` before it, where it stands.
+    pub atomic: Option<Span>,
     pub base: Option<Type>,
     pub len: Option<Box<Expr<'s>>>,
     pub span: Span,
@@ -152,6 +154,8 @@ pub(crate) enum StmtKind<'s> {
         ty: Option<TypeExpr<'s>>,
         init: Init<'s>,
     },
+    /// An operation on an atomic variable whose result, if it has one, is not used.
+    Operation(Expr<'s>),
     Assert(Expr<'s>, Option<Text<'s>>),
     Assume(Expr<'s>),
     Error(Option<Text<'s>>),
@@ -192,6 +196,12 @@ pub(crate) enum ExprKind<'s> {
         instance: Option<Box<Expr<'s>>>,
         local: Name<'s>,
         index: Option<Box<Expr<'s>>>,
+    },
+    /// `x.load(acquire)`, `a[i].fetch_add(1, relaxed)`: an operation on an atomic variable.
+    Operation {
+        place: Box<Expr<'s>>,
+        operation: Name<'s>,
+        args: Vec<Expr<'s>>,
     },
     /// A call; only a statement may be one.
     Call(Name<'s>, Vec<Expr<'s>>),

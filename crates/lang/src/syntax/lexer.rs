@@ -1,7 +1,7 @@
 //! From text to tokens. Signs of other languages are reported here and replaced by
 //! the one that was probably meant, so that the parser need not know about them.
 
-use super::token::{Kind, Token, word};
+use super::token::{KEYWORDS, Kind, Token, word};
 use mazurka_diagnostics::{Diagnostic, Span};
 
 /// Splits the text. The last token is always [`Kind::Eof`].
@@ -283,7 +283,8 @@ impl Lexer<'_, '_> {
     fn sign(&mut self) {
         let rest = self.rest();
         // Elsewhere a dot is a word of another language.
-        if self.temporal && rest.starts_with('.') && !rest.starts_with("..") {
+        let dotted = rest.strip_prefix('.').filter(|rest| !rest.starts_with('.'));
+        if dotted.is_some_and(|rest| self.temporal || opens_call(rest)) {
             return self.push(Kind::Dot, self.at + 1);
         }
         let known = SIGNS.iter().find(|(sign, _)| rest.starts_with(sign));
@@ -363,4 +364,14 @@ pub(crate) fn escaped(c: char) -> char {
         't' => '\t',
         other => other,
     }
+}
+
+/// Whether a name and an opening parenthesis stand here, as behind the dot of an operation. What is
+/// a word of the language is none.
+fn opens_call(text: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let rest = text.trim_start_matches(is_part);
+    let name = &text[..text.len() - rest.len()];
+    let known = KEYWORDS.iter().any(|(word, _)| *word == name);
+    !name.is_empty() && !known && rest.starts_with('(')
 }

@@ -13,7 +13,7 @@ use crate::code::{Action, Checked, Code, Note, Op};
 use crate::run::machine::Machine;
 use crate::run::{Heard, Listener, Obstacle, evaluate, input_name};
 use crate::tell::pretty::Scope;
-use crate::tell::values::Facts;
+use crate::tell::values::{Facts, watched_by};
 use mazurka_diagnostics::Span;
 use rustc_hash::FxHashSet;
 
@@ -152,7 +152,7 @@ impl Scribe {
 
 impl Code {
     /// A cell as the source names it.
-    pub(crate) fn cell_name(&self, cell: u32) -> String {
+    pub fn cell_name(&self, cell: u32) -> String {
         let find = |firsts: &[u32]| {
             firsts
                 .partition_point(|&first| first <= cell)
@@ -190,6 +190,19 @@ impl Code {
             .vars
             .get(at.wrapping_sub(1))
             .map_or(Type::Int, |var| var.ty)
+    }
+
+    /// The operation on an atomic variable, or the fence, that the step at this mark is, as it was
+    /// written.
+    fn operation_at(&self, mark: u32) -> Option<String> {
+        let Op::Mark(step) = self.ops[mark as usize] else {
+            return None;
+        };
+        let step = &self.steps[step as usize];
+        let text = step.span.text(&self.source);
+        // An update is a whole statement, and its name says what is done with the result.
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        step.order.map(|_| words)
     }
 
     /// The name of the constant that stands here in the source, if one does and nothing else.
@@ -327,6 +340,9 @@ impl Narrator for Machine {
         let mut scribe = Scribe::default();
         self.step_heard(process, outcomes, &mut scribe)?;
         let mut step = self.last_step(scribe, line);
+        if let Some(operation) = self.code.operation_at(pc) {
+            step.label = operation;
+        }
         if let Some(procedure) = self.code.procedure_at(pc) {
             step.label = format!("{procedure}: {}", step.label);
         }
@@ -381,6 +397,10 @@ impl Narrator for Machine {
             text: text.split_whitespace().collect::<Vec<_>>().join(" "),
             place: Some(self.code.place(property.span)),
         }
+    }
+
+    fn temporal_values(&self, property: usize) -> Vec<Binding> {
+        watched_by(self, self.code.program.temporal[property].says)
     }
 
     fn cell_name(&self, cell: u32) -> String {
@@ -520,6 +540,7 @@ impl Machine {
             mishap: event.mishaps.first().map(|mishap| self.explain(mishap).0),
             racing: false,
             actor: None,
+            memory: None,
         }
     }
 

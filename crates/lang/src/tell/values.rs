@@ -1,16 +1,60 @@
 //! The values that a failed condition, or a message, mentions.
 
 use mazurka_core::record::Binding;
+use mazurka_core::{ProcessPath, Temporal};
 
-use crate::check::hir::{BinaryOp, Expr, ExprKind, Message, Type, UnaryOp};
+use crate::Machine;
+use crate::check::hir::{BinaryOp, Expr, ExprKind, Local, LocalOf, Message, Type, UnaryOp};
 use crate::code::numbers::{arith, compare, negate, show};
-use crate::code::{Arith, Compare};
+use crate::code::{Arith, Compare, Layout};
 use crate::tell::pretty::Scope;
 
 /// A state in which expressions have values: that of a frame, and of shared memory.
 pub(crate) struct Facts<'a> {
     pub scope: Scope<'a>,
     pub cells: &'a [i64],
+}
+
+/// The locals that a temporal property speaks of, by their names in it, with their values.
+pub(crate) fn watched_by(machine: &Machine, property: Temporal) -> Vec<Binding> {
+    let code = &*machine.code;
+    let Some(frame) = code.layouts.last() else {
+        return Vec::new();
+    };
+    let named = |watched: &LocalOf| {
+        let process = code.names.show(&ProcessPath::root(watched.process));
+        Local {
+            name: format!("{process}.{}", watched.declared.name),
+            ..watched.declared.clone()
+        }
+    };
+    let layout = Layout {
+        names: code.program.watched.iter().map(named).collect(),
+        slots: frame.slots.clone(),
+    };
+    let locals: Vec<i64> = machine.watched().collect();
+    let scope = Scope {
+        code,
+        layout: &layout,
+        locals: &locals,
+    };
+    let facts = Facts {
+        scope,
+        cells: &machine.state.cells,
+    };
+    let mut found = Vec::new();
+    for condition in property.parts() {
+        let condition = &code.program.conditions[condition];
+        facts.collect([condition, condition], Look::Anywhere, &mut found);
+    }
+    // The shared variables are shown with every state.
+    found.retain(|one| {
+        layout
+            .names
+            .iter()
+            .any(|local| one.name.starts_with(&local.name))
+    });
+    found
 }
 
 /// Whether a variable that is mentioned can be looked at.
@@ -63,19 +107,45 @@ impl Facts<'_> {
             (ExprKind::Unary(_, a), ExprKind::Unary(_, b)) => {
                 self.collect([a, b], look, found);
             }
-            (ExprKind::Binary(_, a, b), ExprKind::Binary(_, c, d)) => {
+            (ExprKind::Binary(op, a, b), ExprKind::Binary(_, c, d)) => {
                 self.collect([a, c], look, found);
-                self.collect([b, d], look, found);
+                let decides = match op {
+                    BinaryOp::And => Some(0),
+                    BinaryOp::Or => Some(1),
+                    _ => None,
+                };
+                let left = self.value(c);
+                if decides.is_none() || self.is_known(d) || left.is_some() && left != decides {
+                    self.collect([b, d], look, found);
+                }
             }
             (ExprKind::If(a, b, c), ExprKind::If(d, e, f)) => {
-                for pair in [[a, d], [b, e], [c, f]] {
-                    self.collect(pair.map(|one| &**one), look, found);
+                self.collect([a, d], look, found);
+                let holds = self.value(d);
+                for (pair, side) in [([b, e], true), ([c, f], false)] {
+                    if self.is_known(pair[1]) || holds == Some(side.into()) {
+                        self.collect(pair.map(|one| &**one), look, found);
+                    }
                 }
             }
             // It was computed in an earlier step, as a whole.
             (_, ExprKind::Local(_)) => self.collect([said, said], Look::LocalsOnly, found),
             _ => {}
         }
+    }
+
+    /// Whether an expression can be looked at though it may not have been evaluated: if it has, it
+    /// was not in earlier steps.
+    fn is_known(&self, expr: &Expr) -> bool {
+        let mut known = true;
+        expr.walk(&mut |e| {
+            if let ExprKind::Local(local) = e.kind {
+                known &= !self.scope.layout.names[local.0 as usize]
+                    .name
+                    .starts_with('$');
+            }
+        });
+        known
     }
 
     fn add(&self, [said, read]: [&Expr; 2], look: Look, found: &mut Vec<Binding>) {

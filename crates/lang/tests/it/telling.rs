@@ -115,6 +115,43 @@ fn a_condition_that_is_read_in_several_steps_is_shown_as_it_was_read() {
 }
 
 #[test]
+fn only_the_sides_that_were_evaluated_are_shown() {
+    for (test, schedule, expected) in [
+        (
+            "x == 1 || y == 1",
+            "0 0",
+            [("x", "0"), ("y", "0")].as_slice(),
+        ),
+        ("x == 1 && y == 1", "0", &[("x", "0")]),
+        ("!(x == 0 || y == 1)", "0", &[("x", "0")]),
+        (
+            "if x == 0 then y == 1 else z == 1",
+            "0 0",
+            &[("x", "0"), ("y", "0")],
+        ),
+        (
+            "(x == 1 || y == 1) && z == 0",
+            "0 0",
+            &[("x", "0"), ("y", "0")],
+        ),
+        (
+            "z / (x + 1) == y + 1",
+            "0 0 0",
+            &[("z", "0"), ("x", "0"), ("y", "0")],
+        ),
+    ] {
+        let source = format!("atomicity access var x, y, z: int = 0 process {{ assert {test} }}");
+        let (_, values) = failure(&source, schedule);
+        assert_eq!(pairs(&values), expected, "{test}");
+    }
+    // As it was read: y is written before it is read, x after.
+    let source = "atomicity access var x, y: int = 0
+        process { assert x == 1 || y == 1 }  process { x := 7; y := 2 }";
+    let (_, values) = failure(source, "0 1 1 0");
+    assert_eq!(pairs(&values), [("x", "0"), ("y", "2")]);
+}
+
+#[test]
 fn invariants_and_ensures_show_their_variables() {
     let source = "var a: bool[2] = false invariant both: !(a[0] && a[1])
         process p (i in 0..2) { a[i] := true }";

@@ -4,8 +4,10 @@
 //! it, so that a replay depends on no search.
 
 use mazurka_core::record::{Kind, Run, Witness};
-use mazurka_core::{Fairness, Narrator, ProcessId, Semantics, Status, Temporal, with_status};
-use mazurka_explore::Broken;
+use mazurka_core::{
+    Fairness, Narrator, ProcessId, Schedule, Semantics, Status, Temporal, with_status,
+};
+use mazurka_explore::{Broken, shortest};
 
 /// The witness of a run that has been told.
 pub(crate) fn property<M: Narrator>(machine: &M, run: Run, broken: &Broken) -> Witness {
@@ -14,6 +16,7 @@ pub(crate) fn property<M: Narrator>(machine: &M, run: Run, broken: &Broken) -> W
         message: message(machine, broken.property),
         place: stated.place,
         lasso: broken.lasso,
+        values: machine.temporal_values(broken.property),
         ..super::unexplained(Kind::Property, vec![run])
     }
 }
@@ -25,6 +28,25 @@ pub(crate) fn message<M: Narrator>(machine: &M, property: usize) -> String {
         Some(name) => format!("property `{name}` does not hold: `{}`", stated.text),
         None => format!("property does not hold: `{}`", stated.text),
     }
+}
+
+/// A shorter run to a state that violates an `always`, if one is found with little effort.
+pub(crate) fn shorter<M: Semantics>(machine: &mut M, broken: &Broken) -> Option<Schedule> {
+    let Temporal::Always(e) = machine.temporal()[broken.property] else {
+        return None;
+    };
+    let most = broken.schedule.0.len().checked_sub(1)?;
+    shortest(machine, most, &mut |machine| {
+        !is_halted(machine) && machine.holds(e) == Some(false)
+    })
+}
+
+/// Whether something has halted a process of the current state.
+fn is_halted<M: Semantics>(machine: &M) -> bool {
+    let halted = [Status::Failed, Status::Discarded, Status::Lost];
+    halted
+        .iter()
+        .any(|&status| !with_status(machine, status).is_empty())
 }
 
 /// The states of a run: which conditions hold in each, and who is ready.
@@ -52,7 +74,7 @@ fn states<M: Semantics>(machine: &mut M, lasso: Option<usize>) -> Option<States>
         fairness: machine.fairness(),
     };
     let mut start = None;
-    let mut sound = machine.initial_mishaps().is_empty();
+    let mut sound = true;
     machine.back_to(0);
     for depth in 0..=steps.len() {
         if let Some(at) = depth.checked_sub(1) {
@@ -60,9 +82,7 @@ fn states<M: Semantics>(machine: &mut M, lasso: Option<usize>) -> Option<States>
             let made = machine.step(steps[at].process, &outcomes);
             assert!(made.is_ok(), "a step that was made can be made again");
         }
-        for halted in [Status::Failed, Status::Discarded, Status::Lost] {
-            sound &= with_status(machine, halted).is_empty();
-        }
+        sound &= !is_halted(machine);
         let holds: Option<Vec<bool>> = (0..conditions).map(|at| machine.holds(at)).collect();
         sound &= holds.is_some();
         states.holds.push(holds.unwrap_or_default());

@@ -6,7 +6,7 @@ use mazurka_core::Bound;
 
 use super::frames::{Frame, LocksFrame};
 use super::{Explorer, Program};
-use crate::graph::{Graph, Slot};
+use crate::graph::{Graph, PORF, Slot};
 use crate::models::Model;
 use crate::planted::Planted;
 use crate::program::{Action, Loc, ThreadId};
@@ -182,6 +182,12 @@ impl<P: Program> End<'_, P> {
         self.runner.program(self.graph)
     }
 
+    /// Both.
+    pub fn graph_and_program(&mut self) -> (&Graph, &mut P) {
+        let program = self.runner.program(self.graph);
+        (self.graph, program)
+    }
+
     /// The execution as a list of steps.
     pub fn schedule(&self) -> Schedule {
         Schedule::of(self.graph)
@@ -316,11 +322,38 @@ impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
         }
     }
 
-    /// Keeps the schedule of each failure that is new.
+    /// Whether a false assumption happens before where a thread is. What comes after it does not
+    /// count.
+    fn is_discarded(&mut self, thread: ThreadId) -> bool {
+        for other in (0..self.graph.threads()).map(ThreadId) {
+            let halted = self.is_running(other)
+                && self.runner.action(&mut self.graph, other) == Action::Discard;
+            if !halted {
+                continue;
+            }
+            // A thread that has done nothing has met it where it was started.
+            let met = self.graph.tip(other);
+            let before = match (met, self.graph.tip(thread)) {
+                (None, _) => true,
+                (Some(_), None) => false,
+                (Some(met), Some(last)) => {
+                    let event = self.graph.event(met);
+                    self.graph.clock(last, PORF)[event.thread.index()] > event.index
+                }
+            };
+            if before {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Keeps the schedule of each failure that is new and counts.
     pub(super) fn note_failures(&mut self) {
         for thread in (0..self.graph.threads()).map(ThreadId) {
             if self.is_running(thread)
                 && let Action::Fail(code) = self.runner.action(&mut self.graph, thread)
+                && !self.is_discarded(thread)
             {
                 let failure = Failure::Failed { thread, code };
                 self.note(failure, |graph| Schedule::to(graph, thread));

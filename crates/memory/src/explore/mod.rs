@@ -58,7 +58,7 @@ mod sample;
 
 pub use ends::{CountOnly, Counts, End, Ending, Failure, Finding, Found, Visitor};
 pub use parts::{Part, split, visit_part};
-pub use replay::{Replay, ReplayError, replay};
+pub use replay::{Replay, ReplayError, replay, replay_graph};
 pub use sample::sample;
 
 use std::ops::ControlFlow;

@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use mazurka_core::Limits;
 
 use super::frames::{Frame, ReadFrame};
-use super::{Ending, Explorer, Failure, Next, Visitor};
-use crate::graph::{Event, Kind};
+use super::{CountOnly, Ending, Explorer, Failure, Next, Visitor};
+use crate::graph::{Event, Graph, Kind};
 use crate::models::{Memory, Model, Ra, Rc11, Sc, Tso};
 use crate::planted::Planted;
 use crate::program::{Action, Effect, Loc, MemoryOrder, Program, ThreadId};
@@ -71,6 +71,24 @@ pub fn replay<P: Program>(
     schedule: &Schedule,
     visitor: &mut impl Visitor<P>,
 ) -> Result<Replay, ReplayError> {
+    Ok(run_under(memory, program, schedule, visitor)?.0)
+}
+
+/// The same, and the graph that the schedule leads to, whether the execution goes on or not.
+pub fn replay_graph<P: Program>(
+    program: P,
+    memory: Memory,
+    schedule: &Schedule,
+) -> Result<(Replay, Graph), ReplayError> {
+    run_under(memory, program, schedule, &mut CountOnly)
+}
+
+fn run_under<P: Program>(
+    memory: Memory,
+    program: P,
+    schedule: &Schedule,
+    visitor: &mut impl Visitor<P>,
+) -> Result<(Replay, Graph), ReplayError> {
     match memory {
         Memory::Rc11 => run(program, Rc11::default(), schedule, visitor),
         Memory::Ra => run(program, Ra::default(), schedule, visitor),
@@ -84,7 +102,7 @@ fn run<P: Program>(
     model: impl Model,
     schedule: &Schedule,
     visitor: &mut impl Visitor<P>,
-) -> Result<Replay, ReplayError> {
+) -> Result<(Replay, Graph), ReplayError> {
     let limits = Limits::default();
     let mut explorer = Explorer::new(program, model, &limits, visitor, Planted::Nothing);
     for (step, scheduled) in schedule.0.iter().enumerate() {
@@ -95,10 +113,11 @@ fn run<P: Program>(
     }
     let ending = explorer.conclude();
     let findings = explorer.found.findings.iter();
-    Ok(Replay {
+    let replay = Replay {
         ending,
         failures: findings.map(|finding| finding.failure).collect(),
-    })
+    };
+    Ok((replay, explorer.graph))
 }
 
 impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {

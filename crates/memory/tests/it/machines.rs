@@ -163,7 +163,7 @@ impl Machine {
             Action::Read { loc, .. } => vec![answer(self.value(state, thread, loc))],
             Action::Await { loc, .. } => {
                 let value = self.value(state, thread, loc);
-                match self.program.modify(id, value) {
+                match self.program.clone().modify(id, value) {
                     Effect::Wait => vec![],
                     _ => vec![answer(value)],
                 }
@@ -177,7 +177,7 @@ impl Machine {
             Action::Update { .. } | Action::Lock { .. } if !is_drained => vec![],
             Action::Update { loc, .. } => {
                 let value = self.value(state, thread, loc);
-                match self.program.modify(id, value) {
+                match self.program.clone().modify(id, value) {
                     Effect::Wait => vec![],
                     Effect::Keep => vec![answer(value)],
                     Effect::Write(new) => {

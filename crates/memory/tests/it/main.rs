@@ -3,10 +3,12 @@
 mod figures;
 mod generate;
 mod machines;
+mod maz;
 mod mutants;
 mod oracle;
 mod preemptions;
 mod programs;
 mod races;
 mod random;
+mod random_maz;
 mod rerun;

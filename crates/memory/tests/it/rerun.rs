@@ -30,7 +30,7 @@ impl Program for FromTheStart {
         self.program.pending(thread)
     }
 
-    fn modify(&self, thread: ThreadId, read: Value) -> Effect {
+    fn modify(&mut self, thread: ThreadId, read: Value) -> Effect {
         self.program.modify(thread, read)
     }
 
@@ -122,7 +122,7 @@ impl Program for Counter {
         }
     }
 
-    fn modify(&self, _: ThreadId, _: Value) -> Effect {
+    fn modify(&mut self, _: ThreadId, _: Value) -> Effect {
         unreachable!("there are no updates")
     }
 

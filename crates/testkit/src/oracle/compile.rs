@@ -330,6 +330,14 @@ impl Compiler {
         }
     }
 
+    /// The value of a number, if it is constant.
+    pub(super) fn constant_number(&self, e: &Expr) -> Option<i128> {
+        match self.constant(e) {
+            Ok(Constant::Num(value)) => Some(value),
+            _ => None,
+        }
+    }
+
     fn property(&mut self, e: &Expr) -> Done<Property> {
         if e.has_choice() {
             return Err("a choice in a property".into());

@@ -1,5 +1,5 @@
 //! Bodies that no way leads out of (docs/language.md, Verdicts): a process that runs one is not
-//! meant to end.
+//! meant to end. A failure is no way out, because it halts a process and does not end it.
 
 use super::ast::{Expr, Kind, Stmt};
 use super::compile::Compiler;
@@ -9,8 +9,31 @@ use super::compile::Compiler;
 struct After {
     /// The next statement.
     next: bool,
-    /// Nothing: the process has ended, or failed.
+    /// Nothing: the process has ended.
     nothing: bool,
+    /// Themselves, for ever.
+    itself: bool,
+}
+
+impl After {
+    const NEXT: After = After {
+        next: true,
+        nothing: false,
+        itself: false,
+    };
+    /// A way that is not to be followed: a failure, or a call that another way is enough for.
+    const DEAD_END: After = After {
+        next: false,
+        ..After::NEXT
+    };
+
+    fn either(self, other: After) -> After {
+        After {
+            next: self.next || other.next,
+            nothing: self.nothing || other.nothing,
+            itself: self.itself || other.itself,
+        }
+    }
 }
 
 impl Compiler {
@@ -24,72 +47,85 @@ impl Compiler {
     /// Whether a process with this body is endless.
     pub(super) fn is_endless(&self, body: &[Stmt]) -> bool {
         let after = self.after_all(body, &mut Vec::new());
-        !after.next && !after.nothing
+        after.itself && !after.next && !after.nothing
     }
 
     /// `calls` are the procedures that the statements are in. A way that leads out of a procedure
     /// need not go through a call of the same procedure, so such a call is taken for a dead end.
     fn after_all<'a>(&'a self, body: &'a [Stmt], calls: &mut Vec<&'a str>) -> After {
-        let mut nothing = false;
+        let mut all = After::DEAD_END;
         for stmt in body {
             let after = self.after(stmt, calls);
-            nothing |= after.nothing;
-            if !after.next {
-                return After {
-                    next: false,
-                    nothing,
-                };
+            let next = after.next;
+            all = all.either(After {
+                next: false,
+                ..after
+            });
+            if !next {
+                return all;
             }
         }
-        After {
-            next: true,
-            nothing,
-        }
+        all.either(After::NEXT)
     }
 
     fn after<'a>(&'a self, stmt: &'a Stmt, calls: &mut Vec<&'a str>) -> After {
         let one = std::slice::from_ref::<Stmt>;
         match &stmt.kind {
-            Kind::End | Kind::Error(_) => After {
-                next: false,
+            Kind::End => After {
                 nothing: true,
+                ..After::DEAD_END
             },
+            Kind::Error(_) => After::DEAD_END,
             Kind::Guard(_, inner) => self.after(inner, calls),
             Kind::Atomic(body) | Kind::Seq(body) => self.after_all(body, calls),
             Kind::If(test, yes, no) => self.either(test, yes, no, calls),
             Kind::Choice(yes, test, no) => self.either(test, one(yes), one(no), calls),
-            Kind::While(test, bound, _, body) => After {
-                next: bound.is_some() || self.truth(test) != Some(true),
-                nothing: self.after_all(body, calls).nothing,
-            },
-            Kind::GuardedLoop(test, inner) => After {
-                next: self.truth(test) != Some(true),
-                nothing: self.after(inner, calls).nothing,
-            },
-            Kind::For(.., body) => After {
-                next: true,
-                nothing: self.after_all(body, calls).nothing,
-            },
+            Kind::While(_, Some(most), ..) if self.constant_number(most).is_some_and(|n| n < 1) => {
+                After::NEXT
+            }
+            Kind::While(test, most, _, body) => {
+                let round = self.after_all(body, calls);
+                self.looping(test, most.is_none(), round)
+            }
+            Kind::GuardedLoop(test, inner) => {
+                let round = self.after(inner, calls);
+                self.looping(test, true, round)
+            }
+            Kind::For(_, first, end, body) => {
+                let round = self.after_all(body, calls);
+                match (self.constant_number(first), self.constant_number(end)) {
+                    (Some(first), Some(end)) if first < end => round,
+                    (Some(_), Some(_)) => After::NEXT,
+                    _ => round.either(After::NEXT),
+                }
+            }
             Kind::Call(name, _) => {
-                let dead_end = After {
-                    next: false,
-                    nothing: false,
-                };
                 let Some((name, body)) = self.bodies.get_key_value(name) else {
-                    return dead_end;
+                    return After::DEAD_END;
                 };
                 if calls.contains(&name.as_str()) {
-                    return dead_end;
+                    return After::DEAD_END;
                 }
                 calls.push(name);
                 let after = self.after_all(body, calls);
                 calls.pop();
                 after
             }
-            _ => After {
-                next: true,
-                nothing: false,
+            _ => After::NEXT,
+        }
+    }
+
+    /// What may follow a loop, given what may follow one round of it.
+    fn looping(&self, test: &Expr, unbounded: bool, round: After) -> After {
+        match self.truth(test) {
+            Some(false) => After::NEXT,
+            Some(true) if unbounded => After {
+                next: false,
+                itself: true,
+                ..round
             },
+            Some(true) => round,
+            None => round.either(After::NEXT),
         }
     }
 
@@ -103,13 +139,7 @@ impl Compiler {
         match self.truth(test) {
             Some(true) => self.after_all(yes, calls),
             Some(false) => self.after_all(no, calls),
-            None => {
-                let (yes, no) = (self.after_all(yes, calls), self.after_all(no, calls));
-                After {
-                    next: yes.next || no.next,
-                    nothing: yes.nothing || no.nothing,
-                }
-            }
+            None => self.after_all(yes, calls).either(self.after_all(no, calls)),
         }
     }
 }

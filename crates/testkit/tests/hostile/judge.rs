@@ -65,16 +65,16 @@ fn check(command: &Command, seen: &Seen, truth: &Expected) -> Option<String> {
     let there = truth.kinds().and(counted);
     invented(seen, truth)
         .or_else(|| verdict(seen, truth, !there.is_empty()))
-        .or_else(|| gravest(seen, there))
+        .or_else(|| concealed(seen, there))
 }
 
-/// Whether a graver violation is there than the gravest shown, though nothing was left open.
-fn gravest(seen: &Seen, there: Kinds) -> Option<String> {
-    let shown = seen.kinds.iter().next()?;
-    let open = !seen.open.is_empty() || !seen.bounds.is_empty();
-    let graver = there.graver_than(shown).iter().next();
-    let graver = graver.filter(|_| !open)?;
-    Some(format!("{graver} not shown, and {shown} is"))
+/// Whether something is there that counts, and that is neither shown nor left open.
+fn concealed(seen: &Seen, there: Kinds) -> Option<String> {
+    let left = there
+        .without(seen.kinds)
+        .without(seen.open.iter().copied().collect());
+    let kind = left.iter().next()?;
+    Some(format!("{kind} is neither shown nor left open"))
 }
 
 /// Whether the verdict is right; a bound excuses a lack of one.

@@ -72,7 +72,8 @@ impl Seen {
             kinds: record.witnesses.iter().map(|w| w.kind).collect(),
             open: record.kinds.open.clone(),
             finals: None,
-            wrong: None,
+            wrong: (record.scope.exhaustive && !record.kinds.open.is_empty())
+                .then(|| "exhaustive, though something is open".to_owned()),
             proof: None,
         }
     }

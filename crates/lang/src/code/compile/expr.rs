@@ -54,9 +54,39 @@ impl Compiler<'_> {
             ExprKind::Const(_) => expr,
             _ if always || (self.splits() && can_fail(&expr)) => {
                 self.expr(&expr);
-                self.spill(&expr)
+                let kept = self.spill(&expr);
+                self.compute(&kept, expr);
+                kept
             }
             _ => expr,
+        }
+    }
+
+    /// Notes what a temporary holds.
+    fn compute(&mut self, temporary: &Expr, what: Expr) {
+        if let ExprKind::Local(local) = temporary.kind {
+            self.computed.push((local, what));
+        }
+    }
+
+    /// An expression over temporaries that hold one read each. Where a side of it was not
+    /// evaluated, its temporaries mean nothing.
+    pub(super) fn as_computed(&self, expr: &Expr) -> Expr {
+        let within = |e: &Expr| Box::new(self.as_computed(e));
+        let kind = match &expr.kind {
+            ExprKind::Local(local) => {
+                let known = self.computed.iter().find(|(held, _)| held == local);
+                return known.map_or_else(|| expr.clone(), |(_, what)| self.as_computed(what));
+            }
+            ExprKind::LocalElement(local, index) => ExprKind::LocalElement(*local, within(index)),
+            ExprKind::Unary(op, e) => ExprKind::Unary(*op, within(e)),
+            ExprKind::Binary(op, a, b) => ExprKind::Binary(*op, within(a), within(b)),
+            ExprKind::If(a, b, c) => ExprKind::If(within(a), within(b), within(c)),
+            _ => return expr.clone(),
+        };
+        Expr {
+            kind,
+            ..expr.clone()
         }
     }
 
@@ -103,8 +133,16 @@ impl Compiler<'_> {
                     self.emit(Op::Not);
                 }
                 let end = self.branch();
-                self.hoist_into(b, &result);
+                let b = self.hoist_into(b, &result);
                 self.land(end);
+                let kind = ExprKind::Binary(*op, Box::new(a), Box::new(b));
+                self.compute(
+                    &result,
+                    Expr {
+                        kind,
+                        ..expr.clone()
+                    },
+                );
                 return result;
             }
             ExprKind::Binary(op, a, b) => {
@@ -119,11 +157,19 @@ impl Compiler<'_> {
                     kind: ExprKind::Local(self.temporary(expr.ty)),
                     ..expr.clone()
                 };
-                self.hoist_into(then, &result);
+                let then = self.hoist_into(then, &result);
                 let end = self.jump(Op::Jump);
                 self.land(exit);
-                self.hoist_into(other, &result);
+                let other = self.hoist_into(other, &result);
                 self.land(end);
+                let kind = ExprKind::If(Box::new(test), Box::new(then), Box::new(other));
+                self.compute(
+                    &result,
+                    Expr {
+                        kind,
+                        ..expr.clone()
+                    },
+                );
                 return result;
             }
             ExprKind::Const(_) | ExprKind::Local(_) | ExprKind::Input => return expr.clone(),
@@ -144,12 +190,20 @@ impl Compiler<'_> {
         (Box::new(a), Box::new(self.hoist(b)))
     }
 
-    pub(super) fn hoist_into(&mut self, expr: &Expr, result: &Expr) {
+    /// Computes an expression into a temporary. Returns what it is there.
+    fn hoist_into(&mut self, expr: &Expr, result: &Expr) -> Expr {
         let value = self.hoist(expr);
         self.expr(&value);
         if let ExprKind::Local(local) = result.kind {
             self.emit(Op::SetLocal(self.slot(local)));
         }
+        value
+    }
+
+    /// The temporaries are free for the next statement.
+    pub(super) fn forget_temporaries(&mut self) {
+        self.temporaries_used = 0;
+        self.computed.clear();
     }
 
     pub(super) fn step_of_its_own(&mut self, expr: &Expr) -> Expr {

@@ -100,6 +100,8 @@ pub(crate) struct Compiler<'a> {
     body: u32,
     temporaries: Vec<LocalId>,
     temporaries_used: usize,
+    /// The temporaries of the statement that hold more than one read, with what they hold.
+    computed: Vec<(LocalId, Expr)>,
     frame: u32,
     /// Spawned blocks still to be compiled, with the instruction that starts them.
     blocks: Vec<(u32, &'a [Stmt])>,
@@ -190,6 +192,7 @@ impl<'a> Compiler<'a> {
             body: 0,
             temporaries: Vec::new(),
             temporaries_used: 0,
+            computed: Vec::new(),
             frame: 0,
             blocks: Vec::new(),
             whole: false,
@@ -407,6 +410,7 @@ impl<'a> Compiler<'a> {
             wait: Wait::Never,
             joins: false,
             span: self.span,
+            order: self.program.orders.get(&self.span).copied(),
         });
         self.emit(op(number));
     }

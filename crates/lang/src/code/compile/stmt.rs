@@ -20,7 +20,7 @@ impl<'a> Compiler<'a> {
     }
 
     pub(super) fn stmt(&mut self, stmt: &'a Stmt) {
-        self.temporaries_used = 0;
+        self.forget_temporaries();
         let outer = self.span;
         self.span = stmt.span;
         match &stmt.kind {
@@ -50,6 +50,7 @@ impl<'a> Compiler<'a> {
             }
             StmtKind::Guard(test, body) => {
                 self.mark(Op::Open);
+                self.order_of_guard(test);
                 self.expr(test);
                 let at = self.emit(Op::Guard);
                 self.code.tests.insert(at, test.span);
@@ -139,7 +140,9 @@ impl<'a> Compiler<'a> {
                 self.emit(Op::Call(procedure.0));
             }
             StmtKind::Atomic(stmts) => {
-                let step = stmts.iter().any(|s| self.shared.stmt(s));
+                // A fence is an empty block with an order.
+                let fence = stmts.is_empty() && self.program.orders.contains_key(&stmt.span);
+                let step = fence || stmts.iter().any(|s| self.shared.stmt(s));
                 let outer = std::mem::replace(&mut self.whole, true);
                 if step {
                     self.mark(Op::Mark);
@@ -201,6 +204,15 @@ impl<'a> Compiler<'a> {
         self.maybe_open = false;
     }
 
+    /// A guard that reads atomic variables orders as much as they do.
+    fn order_of_guard(&mut self, test: &Expr) {
+        let mut order = None;
+        test.walk(&mut |e| order = order.or(self.program.orders.get(&e.span).copied()));
+        if let Some(step) = self.code.steps.last_mut() {
+            step.order = order;
+        }
+    }
+
     pub(super) fn guarded(&mut self, body: &'a Stmt) {
         self.maybe_open = true;
         self.stmt(body);
@@ -235,7 +247,7 @@ impl<'a> Compiler<'a> {
 
     /// Evaluates the test of an `if` or `while`; the result jumps where it is false.
     pub(super) fn test(&mut self, test: &Expr) -> u32 {
-        self.temporaries_used = 0;
+        self.forget_temporaries();
         let mut exit = 0;
         let shared = self.shared.expr(test);
         // The note of the jump says the test with its outcome, so the statement has none of its
@@ -386,7 +398,8 @@ impl<'a> Compiler<'a> {
         let at = self.emit(op);
         self.code.tests.insert(at, test.span);
         if op == Op::Assert {
-            self.code.asserted.insert(at, [test.clone(), read]);
+            let seen = self.as_computed(&read);
+            self.code.asserted.insert(at, [test.clone(), seen]);
         }
         self.code.messages.extend(message.map(|m| (at, m.clone())));
     }

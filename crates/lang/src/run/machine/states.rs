@@ -10,7 +10,7 @@ use crate::run::{Piece, Plain, peek};
 
 impl Machine {
     /// The values of the locals that temporal properties speak of.
-    fn watched(&self) -> impl Iterator<Item = i64> {
+    pub(crate) fn watched(&self) -> impl Iterator<Item = i64> {
         let value = |&(process, slot): &(u32, u32)| {
             self.state.processes[process as usize].stack[slot as usize]
         };

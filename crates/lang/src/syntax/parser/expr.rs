@@ -94,6 +94,10 @@ impl<'s> Parser<'s> {
                 let inner = instance.iter().chain(index);
                 inner.map(|e| e.depth).max().unwrap_or(0)
             }
+            ExprKind::Operation { place, args, .. } => {
+                let inner = args.iter().map(|e| e.depth);
+                inner.fold(place.depth, u16::max)
+            }
             ExprKind::Call(_, args) => args.iter().map(|e| e.depth).max().unwrap_or(0),
             _ => 0,
         };
@@ -194,7 +198,11 @@ impl<'s> Parser<'s> {
                 if self.at(Kind::LBracket) {
                     return Err(self.second_dimension());
                 }
-                self.node(ExprKind::Index(name, Box::new(index)), span)
+                let element = self.node(ExprKind::Index(name, Box::new(index)), span)?;
+                match self.at(Kind::Dot) {
+                    true => self.operation(element),
+                    false => Ok(element),
+                }
             }
             Kind::LParen => {
                 let mut args = self.arguments()?;
@@ -203,6 +211,11 @@ impl<'s> Parser<'s> {
                 }
                 let span = name.span.to(self.previous());
                 self.node(ExprKind::Call(name, args), span)
+            }
+            // A local of a process is a name behind the dot, an operation has arguments too.
+            Kind::Dot if self.kind_after(2) == Kind::LParen => {
+                let place = self.node(ExprKind::Name(name), name.span)?;
+                self.operation(place)
             }
             Kind::Dot => self.local_of(name, None),
             _ => self.node(ExprKind::Name(name), name.span),
@@ -219,6 +232,20 @@ impl<'s> Parser<'s> {
             instance: instance.map(Box::new),
             local,
             index: index.map(Box::new),
+        };
+        self.node(kind, span)
+    }
+
+    /// `.load(acquire)`, after a variable or an element.
+    fn operation(&mut self, place: Expr<'s>) -> Parse<Expr<'s>> {
+        self.bump();
+        let operation = self.name("an operation, such as `load`")?;
+        let args = self.arguments()?;
+        let span = place.span.to(self.previous());
+        let kind = ExprKind::Operation {
+            place: Box::new(place),
+            operation,
+            args,
         };
         self.node(kind, span)
     }
@@ -281,6 +308,8 @@ impl<'s> Parser<'s> {
 
     /// A type: `int`, `u8[4]`.
     pub(super) fn type_expr(&mut self) -> Parse<TypeExpr<'s>> {
+        let start = self.token().span;
+        let atomic = self.eat(Kind::Atomic).then_some(start);
         let token = self.token();
         let base = match token.kind {
             Kind::TypeName => {
@@ -308,8 +337,13 @@ impl<'s> Parser<'s> {
                 return Err(self.second_dimension());
             }
         }
-        let span = token.span.to(self.previous());
-        Ok(TypeExpr { base, len, span })
+        let span = start.to(self.previous());
+        Ok(TypeExpr {
+            atomic,
+            base,
+            len,
+            span,
+        })
     }
 
     /// An initial value.

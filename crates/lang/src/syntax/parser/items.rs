@@ -305,6 +305,7 @@ impl<'s> Parser<'s> {
             for name in names {
                 // The size, which is a mistake here, goes with the first name only.
                 let ty = first.take().unwrap_or(TypeExpr {
+                    atomic: None,
                     base,
                     len: None,
                     span,

@@ -509,6 +509,7 @@ impl<'s> Parser<'s> {
                 .help(format!("write `{word}{}: {ty}`", name.text)),
         );
         TypeExpr {
+            atomic: None,
             base: None,
             len: None,
             span: name.span,

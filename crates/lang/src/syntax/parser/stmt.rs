@@ -253,6 +253,10 @@ impl<'s> Parser<'s> {
                     kind: StmtKind::Call(name, args),
                     span: start,
                 }),
+                ExprKind::Operation { .. } if self.ends_statement() => Ok(Stmt {
+                    kind: StmtKind::Operation(first),
+                    span: start,
+                }),
                 _ => Err(self.no_statement(first)),
             },
         }

@@ -101,6 +101,51 @@ impl Graph {
         }
     }
 
+    /// Where a thread is started, if an event starts it.
+    fn spawn_of(&self, child: usize) -> Option<Name> {
+        let all = self.threads.iter().enumerate();
+        let mut all =
+            all.flat_map(|(thread, events)| (0..events.len()).map(move |at| (thread, at)));
+        all.find(|&name| self.event(name).what == What::Spawn(child))
+    }
+
+    /// How many events of each thread come before where a thread is, in program order and by what
+    /// reads read.
+    fn past(&self, thread: usize) -> Vec<usize> {
+        let mut past = vec![0; self.threads.len()];
+        let mut open = vec![(thread, self.threads[thread].len())];
+        open.extend(self.spawn_of(thread).map(|(parent, at)| (parent, at + 1)));
+        while let Some((thread, count)) = open.pop() {
+            if past[thread] >= count {
+                continue;
+            }
+            for event in &self.threads[thread][past[thread]..count] {
+                open.extend(event.rf.map(|(other, at)| (other, at + 1)));
+                if let What::Join(child) = event.what {
+                    open.push((child, self.threads[child].len()));
+                }
+            }
+            past[thread] = count;
+            open.extend(self.spawn_of(thread).map(|(parent, at)| (parent, at + 1)));
+        }
+        past
+    }
+
+    /// Whether a false assumption happens before where a thread is.
+    fn discards_before(&self, thread: usize, actions: &[Option<Action>]) -> bool {
+        let past = self.past(thread);
+        let discarded = (0..actions.len()).filter(|&at| actions[at] == Some(Action::Discard));
+        let mut met =
+            discarded.map(
+                |other| match (self.threads[other].len(), self.spawn_of(other)) {
+                    (0, None) => true,
+                    (0, Some((parent, at))) => past[parent] > at,
+                    (events, _) => past[other] >= events,
+                },
+            );
+        met.any(|before| before)
+    }
+
     fn writes(&self, loc: Loc) -> &[Name] {
         self.mo.get(&loc).map_or(&[], Vec::as_slice)
     }
@@ -265,7 +310,9 @@ impl Oracle<'_> {
                 Action::Fail(code) => {
                     failed = true;
                     let id = ThreadId(thread as u32);
-                    self.answer.failures.insert((id, code));
+                    if !graph.discards_before(thread, &actions) {
+                        self.answer.failures.insert((id, code));
+                    }
                 }
                 Action::Join { child } if actions[child.index()] != Some(Action::End) => {
                     waits = true;
@@ -330,7 +377,7 @@ impl Oracle<'_> {
             (Action::Lock { .. }, 0) => Effect::Write(1),
             (Action::Lock { .. }, _) => Effect::Wait,
             (Action::Read { .. }, _) => Effect::Keep,
-            _ => self.program.modify(ThreadId(thread as u32), value),
+            _ => self.program.clone().modify(ThreadId(thread as u32), value),
         }
     }
 

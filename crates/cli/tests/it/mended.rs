@@ -1,0 +1,152 @@
+//! Least programs of what an attack on `check` has found.
+
+use serde_json::{Value, json};
+
+use crate::support::{Said, command, said, with_input};
+
+fn check(program: &str, more: &[&str]) -> Said {
+    let mut command = command();
+    command.args(["check", "-", "--format", "json"]).args(more);
+    said(&mut command, program)
+}
+
+/// The kinds that are shown.
+fn shown(record: &Value) -> Vec<&str> {
+    let witnesses = record["witnesses"].as_array().expect("an array");
+    witnesses
+        .iter()
+        .filter_map(|w| w["kind"].as_str())
+        .collect()
+}
+
+const LIVELOCK_BEHIND_DEADLOCK: &str = "var x, y: int = 0  lock m
+    process a {
+      x := choose(0..2);
+      if x == 0 { lock(m); lock(m) } else { while x == 1 { y := 1 - y } }
+    }";
+
+#[test]
+fn a_deadlock_conceals_nothing() {
+    let record = check(LIVELOCK_BEHIND_DEADLOCK, &[]).json();
+    assert_eq!(shown(&record), ["deadlock", "livelock"]);
+    let program = "var x: int = 0  lock m  expects deterministic
+        process a { x := choose(0..3); if x == 0 { lock(m); lock(m) } }";
+    let record = check(program, &[]).json();
+    assert_eq!(shown(&record), ["deadlock", "nondeterminism"]);
+    assert_eq!(record["deterministic"], false);
+    assert_eq!(record["kinds"]["open"], json!([]));
+    assert_eq!(record["scope"]["exhaustive"], true);
+}
+
+#[test]
+fn a_search_that_stops_at_a_failure_leaves_the_rest_open() {
+    let program = "var x: int = 0  lock m  process { error }  process { lock(m); lock(m) }";
+    let record = check(program, &[]).json();
+    assert_eq!(shown(&record), ["failure"]);
+    assert_eq!(record["stopped"], "certain");
+    assert_eq!(record["scope"]["exhaustive"], false);
+    assert_eq!(record["kinds"]["open"], json!(["deadlock", "livelock"]));
+    let text = with_input(&["check", "-"], program).out;
+    let line = "not looked for to the end: deadlock, livelock (--keep-going explores everything)\n";
+    assert!(text.contains(line), "{text}");
+}
+
+#[test]
+fn a_bound_leaves_open_what_was_not_found() {
+    let program = "var x: int = 0  process { x := 1; x := 2; error }  process { x := 3 }";
+    let record = check(program, &["--max-depth", "1"]).json();
+    assert_eq!(record["verdict"], "inconclusive");
+    assert_eq!(record["kinds"]["open"], record["kinds"]["counted"]);
+    let flags = ["--keep-going", "--max-depth", "3"];
+    let program = format!("process {{ error }} {program}");
+    let record = check(&program, &flags).json();
+    assert_eq!(shown(&record), ["failure"]);
+    assert_eq!(record["kinds"]["open"], json!(["deadlock", "livelock"]));
+    // The flag would not help, and is given already.
+    let text = with_input(
+        &["check", "-", "--keep-going", "--max-depth", "3"],
+        &program,
+    )
+    .out;
+    assert!(text.contains("--max-depth 3: raise --max-depth"), "{text}");
+    let line = "not looked for to the end: deadlock, livelock\n";
+    assert!(text.contains(line), "{text}");
+}
+
+#[test]
+fn an_engine_that_leaves_properties_out_leaves_them_open() {
+    let program = "var x: int = 0  always x < 2  process { x := 1 }";
+    let args = ["explore", "-", "--algorithm", "optimal", "--format", "json"];
+    let record = with_input(&args, program).json();
+    assert_eq!(record["verdict"], "inconclusive");
+    assert_eq!(record["kinds"]["open"], json!(["property"]));
+}
+
+#[test]
+fn a_server_may_fail() {
+    for program in [
+        "var x: int = 0  process server { while true { if x == 5 { error } x := 1 - x } }",
+        "var x: int = 0  proc test() { if x == 5 { error } }
+         process server { while true { test(); x := 1 - x } }",
+        "var x: int = 0  process server { if x == 5 { error } while true { x := 1 - x } }",
+        "var x: int = 0  process { for i in 0..2 { while true { x := 1 - x } } }",
+        "var x: int = 0  process { while true { x := 1 - x; while false { end } } }",
+    ] {
+        let said = check(program, &[]);
+        assert_eq!(said.code, 0, "{program}: {said:?}");
+    }
+}
+
+#[test]
+fn nothing_follows_a_failure() {
+    let program = "var x: int = 0  process bad { error }  process spin { while x == 0 { skip } }";
+    assert_eq!(check(program, &["--property", "livelock"]).code, 0);
+}
+
+#[test]
+fn an_invariant_that_is_false_at_the_start_excuses_no_always() {
+    let program = "var x: int = 0  invariant i: x == 1  always a: x == 1  process { x := 1 }";
+    assert_eq!(
+        shown(&check(program, &["--property", "a"]).json()),
+        ["property"]
+    );
+    // The step that breaks an invariant has failed, so the state after it does not count.
+    let program = "var x: int = 1  invariant i: x == 1  always a: x == 1  process { x := 2 }";
+    let record = check(program, &["--keep-going"]).json();
+    assert_eq!(shown(&record), ["failure"]);
+}
+
+#[test]
+fn a_limit_hides_no_violated_always() {
+    let program = "var x: int[6] = 0  always a: x[0] == 3
+        process p (i in 0..6) { while true { x[i] := (x[i] + 1) % 10 } }";
+    for flags in [
+        ["--time-limit", "0.05"].as_slice(),
+        &["--keep-going", "--time-limit", "0.2"],
+        &["--max-steps", "1000"],
+    ] {
+        let said = check(program, flags);
+        assert_eq!(said.code, 1, "{flags:?}: {said:?}");
+        let record = said.json();
+        assert_eq!(shown(&record), ["property"], "{flags:?}");
+        assert_eq!(
+            record["witnesses"][0]["runs"][0]["schedule"], "",
+            "{flags:?}"
+        );
+    }
+}
+
+#[test]
+fn a_limit_on_depth_leaves_the_engine_that_merges_states() {
+    // More traces than can be counted, and few states.
+    let program = "var x: int[4] = 0  var y: int = 0
+        process p (i in 0..4) { while true { x[i] := 1 - x[i]; y := 1 - y } }";
+    let said = check(program, &["--max-depth", "40"]);
+    assert_eq!(said.code, 2, "{said:?}");
+    assert_eq!(said.json()["algorithm"], "stateful");
+    // The failure is met first at the end of a long run, and cut there.
+    let program = "var x: int = 0  process { while x < 100 { x := x + 1 }; error }
+        process { x := 99 }";
+    let said = check(program, &["--max-depth", "8"]);
+    assert_eq!(shown(&said.json()), ["failure"], "{said:?}");
+}

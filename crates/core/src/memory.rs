@@ -1,0 +1,130 @@
+//! How much accesses to memory order: the vocabulary of C++20 and Rust.
+
+use std::fmt;
+
+use crate::{Execution, ProcessId};
+
+/// How much an access or a fence orders.
+///
+/// ```
+/// use mazurka_core::MemoryOrder::*;
+/// assert!(AcqRel.acquires() && AcqRel.releases() && SeqCst.acquires());
+/// assert!(!Relaxed.acquires() && Relaxed.is_atomic() && !Plain.is_atomic());
+/// assert_eq!("acq_rel".parse(), Ok(AcqRel));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum MemoryOrder {
+    /// Not atomic: unordered accesses are a data race under rc11.
+    Plain,
+    /// Atomic, orders nothing.
+    Relaxed,
+    /// Acquires what the write that it reads from released.
+    Acquire,
+    /// Releases what happens before.
+    Release,
+    /// Both.
+    AcqRel,
+    /// Both, and in a total order with its like.
+    SeqCst,
+}
+
+impl MemoryOrder {
+    /// The orders that a program can name.
+    pub const NAMED: [Self; 5] = [
+        Self::Relaxed,
+        Self::Acquire,
+        Self::Release,
+        Self::AcqRel,
+        Self::SeqCst,
+    ];
+
+    /// Whether an access of this order is atomic.
+    #[inline]
+    pub fn is_atomic(self) -> bool {
+        self != Self::Plain
+    }
+
+    /// Whether a read or fence of this order acquires.
+    #[inline]
+    pub fn acquires(self) -> bool {
+        matches!(self, Self::Acquire | Self::AcqRel | Self::SeqCst)
+    }
+
+    /// Whether a write or fence of this order releases.
+    #[inline]
+    pub fn releases(self) -> bool {
+        matches!(self, Self::Release | Self::AcqRel | Self::SeqCst)
+    }
+
+    /// The order of the read of an update that does not write, if only its success has one.
+    pub fn of_failure(self) -> Self {
+        match self {
+            Self::AcqRel => Self::Acquire,
+            Self::Release => Self::Relaxed,
+            order => order,
+        }
+    }
+}
+
+impl fmt::Display for MemoryOrder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Plain => "plain",
+            Self::Relaxed => "relaxed",
+            Self::Acquire => "acquire",
+            Self::Release => "release",
+            Self::AcqRel => "acq_rel",
+            Self::SeqCst => "seq_cst",
+        })
+    }
+}
+
+/// A word that is not an order of memory accesses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected relaxed, acquire, release, acq_rel or seq_cst")]
+pub struct UnknownOrder;
+
+impl std::str::FromStr for MemoryOrder {
+    type Err = UnknownOrder;
+
+    fn from_str(text: &str) -> Result<Self, UnknownOrder> {
+        let named = Self::NAMED.into_iter();
+        let mut named = named.filter(|order| order.to_string() == text);
+        named.next().ok_or(UnknownOrder)
+    }
+}
+
+/// The orders of one access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct AccessOrder {
+    /// Of the access; of an update if it writes.
+    pub order: MemoryOrder,
+    /// Of an update that does not write: a compare-exchange that fails is a read.
+    pub failure: MemoryOrder,
+}
+
+impl From<MemoryOrder> for AccessOrder {
+    fn from(order: MemoryOrder) -> Self {
+        let failure = order.of_failure();
+        Self { order, failure }
+    }
+}
+
+/// A program whose steps make one access to memory each, for engines that decide themselves which
+/// value a read gives: what a step reads is put into its cell before it is made.
+pub trait WeakMemory: Execution {
+    /// How much the next access of a process to this cell orders; none for the fence.
+    fn order(&self, process: ProcessId, cell: Option<u32>) -> AccessOrder;
+
+    /// Whether the next step of a process is a fence.
+    fn is_fence(&self, process: ProcessId) -> bool;
+
+    /// How many cells there are.
+    fn places(&self) -> u32;
+
+    /// The value of a cell.
+    fn value(&self, cell: u32) -> i64;
+
+    /// Changes the value of a cell, outside of all steps.
+    fn set_value(&mut self, cell: u32, value: i64);
+}

@@ -1,0 +1,86 @@
+//! A limit on depth where states are merged: a state that is met again nearer to the start is
+//! expanded again.
+//!
+//! Depth-first search with a limit may meet a state first at the end of a long run, and cut there
+//! what a shorter run could still do. Holzmann (*The SPIN Model Checker*, 2003, section 8, on the
+//! depth limit and `-DREACH`) stores with each state the depth at which it was met; if it is met
+//! at a smaller one, its successors are looked at again. Then every state that some run reaches
+//! within the limit is met, so everything is found that a search without merging finds within it.
+//!
+//! A state may be expanded as often as the limit says, though that is rare. So the search is made
+//! in this way only where the limit was reached without it. There are no sleep sets: a state that
+//! is expanded again would have to wake what slept there.
+
+use hashbrown::hash_table::Entry;
+use mazurka_core::{Fingerprint, Semantics};
+
+use crate::algorithms::stateful::{Arrival, Memory, Met};
+use crate::drive::table::Table;
+
+/// Stores the smallest depth of each state, besides what another memory stores.
+#[derive(Debug, Default)]
+pub(crate) struct Bounded<M> {
+    inner: M,
+    depths: Table<(Fingerprint, u64)>,
+}
+
+impl<M> Bounded<M> {
+    /// Puts it around another memory.
+    pub fn around(inner: M) -> Self {
+        Self {
+            inner,
+            depths: Table::default(),
+        }
+    }
+
+    /// Returns the other memory.
+    pub fn into_inner(self) -> M {
+        self.inner
+    }
+
+    /// Notes the depth of a state. Returns the smallest one before, if there is one.
+    fn meet_at(&mut self, print: Fingerprint, depth: u64) -> Option<u64> {
+        let hash = |print: Fingerprint| print.bits() as u64;
+        let same = |(known, _): &(Fingerprint, u64)| *known == print;
+        match self.depths.entry(hash(print), same, |(p, _)| hash(*p)) {
+            Entry::Occupied(mut known) => {
+                let least = &mut known.get_mut().1;
+                let before = *least;
+                *least = before.min(depth);
+                Some(before)
+            }
+            Entry::Vacant(free) => {
+                free.insert((print, depth));
+                None
+            }
+        }
+    }
+}
+
+impl<M: Memory> Memory for Bounded<M> {
+    type Mark = M::Mark;
+
+    fn meet<E: Semantics>(
+        &mut self,
+        program: &E,
+        from: Option<Arrival<'_, M::Mark>>,
+    ) -> Met<M::Mark> {
+        let (Met::New { mark, .. } | Met::Known { mark, .. } | Met::Again { mark }) =
+            self.inner.meet(program, from);
+        let depth = program.events().len() as u64;
+        match self.meet_at(program.fingerprint(), depth) {
+            None => Met::New { mark, but: 0 },
+            Some(before) if depth < before => Met::Again { mark },
+            Some(_) => Met::Known { mark, only: 0 },
+        }
+    }
+}
+
+/// The memory that stores nothing.
+impl Memory for () {
+    type Mark = ();
+
+    fn meet<E: Semantics>(&mut self, _: &E, _: Option<Arrival<'_, ()>>) -> Met<()> {
+        Met::New { mark: (), but: 0 }
+    }
+}

@@ -1,0 +1,123 @@
+//! What engines of weak memory models ask of a program.
+
+use mazurka_core::{AccessOrder, Claims, MemoryOrder, ProcessId, WeakMemory};
+
+use super::Machine;
+use crate::check::hir::Atomicity;
+use crate::code::{Claim, Code, Op, Range};
+use mazurka_diagnostics::Span;
+
+/// Why a program has no executions under a weak memory model.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotWeak {
+    /// Statements are steps, and a statement may make several accesses.
+    #[error("each access has to be a step of its own: write `atomicity access` in the file")]
+    Statements,
+    /// It has a property of states.
+    #[error(
+        "`invariant` and temporal properties are about states, and there are none: write `assert` or `ensures`"
+    )]
+    States,
+    /// A step touches several places.
+    #[error("line {line}: this step makes several accesses: only updates of one variable are one")]
+    Several {
+        /// Where it stands.
+        line: usize,
+    },
+    /// The same, where only running it shows that.
+    #[error("some step does several things at once, such as to choose and to write")]
+    SeveralInAStep,
+}
+
+impl Code {
+    /// Whether the program has executions under weak memory models: each of its steps makes one
+    /// access, and it says nothing about states.
+    ///
+    /// # Errors
+    ///
+    /// What stands against it.
+    pub fn accesses_are_steps(&self) -> Result<(), NotWeak> {
+        if self.program.atomicity != Atomicity::Access {
+            return Err(NotWeak::Statements);
+        }
+        if !self.invariants.is_empty() || !self.temporal.is_empty() {
+            return Err(NotWeak::States);
+        }
+        let several = self.steps.iter().find(|step| !is_one_place(&step.claims));
+        match several {
+            Some(step) => Err(NotWeak::Several {
+                line: self.line_of(step.span),
+            }),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether a process starts or joins another.
+    pub fn starts_processes(&self) -> bool {
+        let starts = |op: &Op| {
+            matches!(
+                op,
+                Op::SpawnBlock(_) | Op::SpawnCall(_) | Op::Join | Op::JoinAll
+            )
+        };
+        self.ops.iter().any(starts)
+    }
+
+    fn line_of(&self, span: Span) -> usize {
+        span.line_column(&self.source).0
+    }
+
+    /// Whether the variable of a cell is atomic.
+    fn is_atomic(&self, cell: u32) -> bool {
+        let var = self.first_cells.partition_point(|&first| first <= cell);
+        let var = var.checked_sub(1).map(|var| &self.program.vars[var]);
+        cell < self.first_lock && var.is_some_and(|var| var.atomic)
+    }
+}
+
+/// Whether all claims are of one cell.
+fn is_one_place(claims: &[Claim]) -> bool {
+    let place = |claim: &Claim| match claim {
+        Claim::Fixed(access) => (access.first, access.len, None),
+        Claim::Element {
+            range: Range { first, .. },
+            index,
+            ..
+        } => (*first, 1, Some(*index)),
+    };
+    let places: Vec<_> = claims.iter().map(place).collect();
+    places.iter().all(|&(_, len, _)| len == 1) && places.windows(2).all(|pair| pair[0] == pair[1])
+}
+
+impl WeakMemory for Machine {
+    fn order(&self, process: ProcessId, cell: Option<u32>) -> AccessOrder {
+        let step = self.resting(process);
+        let said = step.and_then(|step| self.code.steps[step as usize].order);
+        let atomic = cell.is_none_or(|cell| self.code.is_atomic(cell));
+        match (said, atomic) {
+            (Some(order), true) => order,
+            (None, true) => MemoryOrder::SeqCst.into(),
+            (_, false) => MemoryOrder::Plain.into(),
+        }
+    }
+
+    fn is_fence(&self, process: ProcessId) -> bool {
+        let mut claims = Claims::new();
+        mazurka_core::Execution::claims(self, process, &mut claims);
+        let step = self.resting(process);
+        let order = step.and_then(|step| self.code.steps[step as usize].order);
+        claims.is_empty() && order.is_some()
+    }
+
+    fn places(&self) -> u32 {
+        self.state.cells.len() as u32
+    }
+
+    fn value(&self, cell: u32) -> i64 {
+        self.state.cells[cell as usize]
+    }
+
+    fn set_value(&mut self, cell: u32, value: i64) {
+        self.state.cells[cell as usize] = value;
+    }
+}

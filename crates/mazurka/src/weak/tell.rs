@@ -1,0 +1,548 @@
+//! Executions under a weak memory model, told step by step.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use mazurka_core::record::{Difference, Kind, MemoryStep, Place, Run, Step, Waiting, Witness};
+use mazurka_core::{
+    Bound, Execution, Kinds, Limits, Mishap, MishapKind, Narrator as _, Random,
+    Schedule as Written, ScheduledStep, ending,
+};
+use mazurka_lang::{Code, Machine};
+use mazurka_memory::graph::{Event, Graph, Kind as Access, Slot};
+use mazurka_memory::schedule::{Schedule, ScheduledAction};
+use mazurka_memory::{
+    Action, End, Ending, Failure, Found, Loc, Memory, Program as _, Replay, ThreadId, Threads,
+    Value, replay_graph, sample,
+};
+use rustc_hash::FxHashMap;
+
+use crate::evidence::enumerate;
+
+/// Tells the executions of one program under one model.
+pub(super) struct Narrator<'a> {
+    pub code: &'a Arc<Code>,
+    pub memory: Memory,
+    pub local: u64,
+}
+
+/// One execution, and what is wrong with it.
+pub(super) struct One {
+    pub run: Run,
+    pub witnesses: Vec<Witness>,
+}
+
+/// Evidence, and bounds that an execution shows to have been reached.
+pub(super) struct Shown {
+    pub witnesses: Vec<Witness>,
+    pub bounds: Vec<Bound>,
+}
+
+/// An execution that has been told.
+struct Told {
+    run: Run,
+    replay: Replay,
+    /// What went wrong in it, each with the step.
+    mishaps: Vec<Mishap>,
+    machine: Machine,
+    /// The step of each event, by thread and index.
+    steps: FxHashMap<(u32, u32), usize>,
+}
+
+impl Narrator<'_> {
+    fn machine(&self) -> Machine {
+        Machine::new(Arc::clone(self.code), self.local)
+    }
+
+    /// The evidence for what a search has found.
+    pub fn witnesses(&self, found: &Found, broken: &[(u32, Schedule)], counted: Kinds) -> Shown {
+        let mut shown = Shown {
+            witnesses: Vec::new(),
+            bounds: Vec::new(),
+        };
+        let failing = broken
+            .iter()
+            .map(|(site, schedule)| (Some(*site), schedule));
+        let findings = found.findings.iter();
+        let failed = findings
+            .clone()
+            .filter_map(|finding| match finding.failure {
+                Failure::Failed { code, .. } => Some((Some(code), &finding.schedule)),
+                Failure::Race { .. } => Some((None, &finding.schedule)),
+                Failure::Deadlock => None,
+            });
+        for (site, schedule) in failed.chain(failing) {
+            let told = self.retell(schedule);
+            let witness = match site {
+                Some(site) => match told.mishap(site) {
+                    Some(mishap) if mishap.kind == MishapKind::Failure => told.failure(&mishap),
+                    Some(mishap) => {
+                        shown.bounds.extend(self.bound(mishap.kind));
+                        continue;
+                    }
+                    None => panic!("a failure does not come again: {schedule}"),
+                },
+                None => told.race(),
+            };
+            if counted.contains(Kind::Failure) {
+                shown.witnesses.push(witness);
+            }
+        }
+        let deadlock = findings.filter(|finding| finding.failure == Failure::Deadlock);
+        for finding in deadlock.filter(|_| counted.contains(Kind::Deadlock)) {
+            shown
+                .witnesses
+                .push(self.retell(&finding.schedule).deadlock());
+        }
+        shown
+    }
+
+    fn bound(&self, kind: MishapKind) -> Option<Bound> {
+        match kind {
+            MishapKind::LocalLimit => Some(Bound::MaxLocal(self.local)),
+            MishapKind::OutOfRange => Some(Bound::IntRange),
+            _ => None,
+        }
+    }
+
+    /// Two executions with different results.
+    pub fn difference(&self, one: &Schedule, other: &Schedule) -> Witness {
+        let (one, other) = (self.retell(one), self.retell(other));
+        let (first, second) = (one.machine.bindings(true), other.machine.bindings(true));
+        let pairs = first.into_iter().zip(second);
+        let pairs = pairs.filter(|(one, other)| one.value != other.value);
+        let differs: Vec<Difference> = pairs
+            .map(|(one, other)| Difference {
+                name: one.name,
+                first: one.value,
+                second: other.value,
+            })
+            .collect();
+        let names: Vec<&str> = differs.iter().map(|one| one.name.as_str()).collect();
+        Witness {
+            message: format!(
+                "two executions end with different values of {}",
+                names.join(", ")
+            ),
+            differs,
+            ..witness(Kind::Nondeterminism, vec![one.run, other.run])
+        }
+    }
+
+    /// A witness of an earlier search, made again.
+    pub fn again(&self, old: &Witness) -> Result<Witness, String> {
+        let changed = || Err("the recorded violation does not happen".to_owned());
+        let runs: Result<Vec<Told>, String> = old.runs.iter().map(|run| self.reread(run)).collect();
+        let runs = runs?;
+        let [told] = &runs[..] else {
+            let schedules: Result<Vec<Schedule>, String> = old
+                .runs
+                .iter()
+                .map(|run| self.read(&run.schedule))
+                .collect();
+            return match &schedules?[..] {
+                [one, other] => {
+                    let new = self.difference(one, other);
+                    if new.differs.is_empty() {
+                        changed()
+                    } else {
+                        Ok(new)
+                    }
+                }
+                _ => changed(),
+            };
+        };
+        let candidates = match old.kind {
+            Kind::Failure if told.races() => vec![told.race()],
+            Kind::Failure => {
+                let failures = told.mishaps.iter().filter(|mishap| told.counts(mishap));
+                failures.map(|mishap| told.failure(mishap)).collect()
+            }
+            Kind::Deadlock if told.replay.ending == Some(Ending::Deadlock) => {
+                vec![told.deadlock()]
+            }
+            _ => Vec::new(),
+        };
+        let mut same = candidates
+            .into_iter()
+            .filter(|new| new.message == old.message);
+        same.next().map_or_else(changed, Ok)
+    }
+
+    /// Makes a recorded run again and compares it.
+    fn reread(&self, old: &Run) -> Result<Told, String> {
+        let told = self.tell(&self.read(&old.schedule)?)?;
+        let pairs = old.steps.iter().zip(&told.run.steps);
+        let differs = pairs.clone().position(|(old, new)| {
+            (&old.label, &old.reads, &old.memory) != (&new.label, &new.reads, &new.memory)
+        });
+        match differs {
+            Some(at) => Err(format!("step {} is not as recorded", at + 1)),
+            None if old.steps.len() != told.run.steps.len() => {
+                Err("it has another number of steps".to_owned())
+            }
+            None => Ok(told),
+        }
+    }
+
+    /// Reads a schedule.
+    fn read(&self, text: &str) -> Result<Schedule, String> {
+        let written: Result<Written, _> = text.parse();
+        self.schedule(&written.map_err(|error| error.to_string())?)
+    }
+
+    /// A schedule as the engine has it: the number behind a step is an outcome. Processes that are
+    /// started have numbers in the order in which they are met, so they are met here.
+    pub fn schedule(&self, written: &Written) -> Result<Schedule, String> {
+        let mut schedule = Schedule::default();
+        let mut machine = self.machine();
+        for (at, step) in written.0.iter().enumerate() {
+            if machine.processes().find(&step.process).is_none() {
+                machine = self.follow(&schedule)?;
+            }
+            let process = machine.processes().find(&step.process);
+            let no_process = || format!("step {}: there is no process {}", at + 1, step.process);
+            let thread = ThreadId(process.ok_or_else(no_process)?.0);
+            let outcome = step.outcomes.first().copied().unwrap_or(0);
+            let outcome = u32::try_from(outcome);
+            let no_outcome = |_| format!("step {}: there is no such outcome", at + 1);
+            let outcome = outcome.map_err(no_outcome)?;
+            schedule.0.push(ScheduledAction { thread, outcome });
+        }
+        Ok(schedule)
+    }
+
+    /// The machine at the end of a schedule.
+    fn follow(&self, schedule: &Schedule) -> Result<Machine, String> {
+        Ok(self.tell(schedule)?.machine)
+    }
+
+    /// An execution drawn at random, the same for the same seed.
+    pub fn drawn(&self, seed: u64, limits: &Limits) -> Schedule {
+        let mut drawn = Schedule::default();
+        let one = Limits {
+            executions: Some(1),
+            ..limits.clone()
+        };
+        let threads = Threads::<_, false>::new(|| self.machine());
+        let mut look = |end: &mut End<'_, Threads<Machine, false>>| {
+            drawn = end.schedule();
+            ControlFlow::Break(())
+        };
+        sample(threads, self.memory, &one, Random::new(seed), &mut look);
+        drawn
+    }
+
+    /// The execution of a schedule, and everything that is wrong with it.
+    pub fn one(&self, schedule: &Schedule) -> Result<One, String> {
+        let told = self.tell(schedule)?;
+        let failures = told.mishaps.iter().filter(|mishap| told.counts(mishap));
+        let mut witnesses: Vec<Witness> = failures.map(|mishap| told.failure(mishap)).collect();
+        if told.races() {
+            witnesses.push(told.race());
+        }
+        if told.replay.ending == Some(Ending::Deadlock) {
+            witnesses.push(told.deadlock());
+        }
+        let marked = witnesses.first().and_then(|witness| witness.runs.first());
+        let run = marked.unwrap_or(&told.run).clone();
+        Ok(One { run, witnesses })
+    }
+
+    /// An execution that the search has found; that it does not come again is a defect here.
+    fn retell(&self, schedule: &Schedule) -> Told {
+        match self.tell(schedule) {
+            Ok(told) => told,
+            Err(error) => panic!("a schedule that the search found does not run again: {error}"),
+        }
+    }
+
+    fn tell(&self, schedule: &Schedule) -> Result<Told, String> {
+        let threads = || Threads::<_, false>::new(|| self.machine());
+        let replayed = replay_graph(threads(), self.memory, schedule);
+        let (replay, graph) = replayed.map_err(|error| error.to_string())?;
+        let mut teller = Teller {
+            code: self.code,
+            graph: &graph,
+            next: vec![0; graph.threads() as usize],
+            threads: threads(),
+            steps: Vec::new(),
+            made: FxHashMap::default(),
+        };
+        for action in &schedule.0 {
+            teller.make(action.thread);
+        }
+        Ok(teller.end(schedule, replay))
+    }
+}
+
+/// Follows a graph in the order of a schedule.
+struct Teller<'a> {
+    code: &'a Code,
+    graph: &'a Graph,
+    /// The next event of each thread.
+    next: Vec<u32>,
+    threads: Threads<Machine, false>,
+    steps: Vec<Step>,
+    /// The step, from 1, of each event.
+    made: FxHashMap<(u32, u32), usize>,
+}
+
+impl Teller<'_> {
+    /// Makes the next step of a thread.
+    fn make(&mut self, thread: ThreadId) {
+        let at = &mut self.next[thread.index()];
+        let Some(&slot) = self.graph.thread(thread).get(*at as usize) else {
+            return self.make_racing(thread);
+        };
+        let event = *self.graph.event(slot);
+        *at += 1;
+        let mut last = event;
+        if event.kind.reads_exclusively()
+            && let Some(&write) = self.graph.thread(thread).get(*at as usize)
+        {
+            last = *self.graph.event(write);
+            *at += 1;
+        }
+        if event.kind == Access::Stuck {
+            return;
+        }
+        let memory = self.access(&event, &last);
+        let before = self.before(&event);
+        let mut told = None;
+        self.threads
+            .answer_by(thread, before, |machine, process, outcomes| {
+                told = machine.tell(process, outcomes).ok();
+                told.is_some()
+            });
+        let Some(step) = told else {
+            return;
+        };
+        self.steps.push(Step { memory, ..step });
+        for event in [event, last] {
+            self.made
+                .insert((event.thread.0, event.index), self.steps.len());
+        }
+    }
+
+    /// Makes the access that races and so ends the execution: it is no part of the graph.
+    fn make_racing(&mut self, thread: ThreadId) {
+        let (loc, order, access) = match self.threads.pending(thread) {
+            Action::Read { loc, order } => (loc, order, "read"),
+            Action::Write { loc, order, .. } => (loc, order, "write"),
+            Action::Await { loc, order } => (loc, order, "read"),
+            Action::Update { loc, order, .. } => (loc, order, "update"),
+            _ => return,
+        };
+        let memory = MemoryStep {
+            access: access.to_owned(),
+            order: order.to_string(),
+            place: Some(self.code.cell_name(loc.0)),
+            reads_from: None,
+            behind: Vec::new(),
+        };
+        let known = loc.0 < self.graph.locations();
+        let value = match known {
+            true => self.graph.final_value(loc),
+            false => self.threads.initial_value(loc),
+        };
+        let mut told = None;
+        self.threads
+            .answer_by(thread, value, |machine, process, outcomes| {
+                told = machine.tell(process, outcomes).ok();
+                told.is_some()
+            });
+        if let Some(step) = told {
+            let memory = Some(Box::new(memory));
+            self.steps.push(Step { memory, ..step });
+            let index = self.next[thread.index()];
+            self.made.insert((thread.0, index), self.steps.len());
+        }
+    }
+
+    /// What stands in the place of an access before it: what it reads, or what its write replaces.
+    fn before(&self, event: &Event) -> Value {
+        match event.kind {
+            Access::Store => {
+                let position = self.graph.position(event).saturating_sub(1);
+                self.graph.value_at(event.loc, position)
+            }
+            Access::Unlock => 0,
+            _ => event.value,
+        }
+    }
+
+    /// What a step did to memory; `last` is the write of an update.
+    fn access(&self, event: &Event, last: &Event) -> Option<Box<MemoryStep>> {
+        let access = match event.kind {
+            Access::Fence => "fence",
+            Access::Store => "write",
+            Access::Unlock => "unlock",
+            Access::LockRead => "lock",
+            Access::UpdateRead => "update",
+            kind if kind.is_read() => "read",
+            _ => return None,
+        };
+        let located = event.kind != Access::Fence;
+        let reads = event.kind.is_read();
+        Some(Box::new(MemoryStep {
+            access: access.to_owned(),
+            order: event.order.to_string(),
+            place: located.then(|| self.code.cell_name(event.loc.0)),
+            reads_from: reads.then(|| self.step_of(event.rf)),
+            behind: if located {
+                self.newer(last)
+            } else {
+                Vec::new()
+            },
+        }))
+    }
+
+    /// The step of a write, 0 for the initial one.
+    fn step_of(&self, write: Slot) -> usize {
+        if write == Slot::INITIAL {
+            return 0;
+        }
+        let write = self.graph.event(write);
+        let known = self.made.get(&(write.thread.0, write.index));
+        known.copied().unwrap_or(0)
+    }
+
+    /// The steps made so far whose writes come later in mo than what this reads or writes.
+    fn newer(&self, event: &Event) -> Vec<usize> {
+        let own = self.graph.position(event);
+        let later = own + 1..=self.graph.last_position(event.loc);
+        let later =
+            later.map(|position| self.graph.event(self.graph.write_at(event.loc, position)));
+        let made = later.filter_map(|write| self.made.get(&(write.thread.0, write.index)));
+        let mut made: Vec<usize> = made.copied().collect();
+        made.sort_unstable();
+        made
+    }
+
+    fn end(mut self, schedule: &Schedule, replay: Replay) -> Told {
+        let machine = self.threads.at_the_end(self.graph);
+        let path = |thread: ThreadId| machine.processes().path(mazurka_core::ProcessId(thread.0));
+        let step = |action: &ScheduledAction| ScheduledStep {
+            process: path(action.thread).clone(),
+            outcomes: (action.outcome > 0)
+                .then_some(i64::from(action.outcome))
+                .into_iter()
+                .collect(),
+        };
+        let written = Written(schedule.0.iter().map(step).collect());
+        let events = machine.events().iter();
+        let mut mishaps: Vec<Mishap> = machine.initial_mishaps().to_vec();
+        mishaps.extend(events.flat_map(|event| event.mishaps.iter().copied()));
+        if machine.is_final() {
+            mishaps.extend(machine.final_mishaps());
+        }
+        let run = machine.told(&written, self.steps);
+        debug_assert_eq!(run.ending, ending(machine));
+        Told {
+            run,
+            replay,
+            mishaps,
+            machine: machine.clone(),
+            steps: self.made,
+        }
+    }
+}
+
+impl Told {
+    fn mishap(&self, site: u32) -> Option<Mishap> {
+        self.mishaps
+            .iter()
+            .copied()
+            .find(|mishap| mishap.site == site)
+    }
+
+    /// Whether a mishap is a failure that no false assumption comes before.
+    fn counts(&self, mishap: &Mishap) -> bool {
+        let noted = |failure: &Failure| match failure {
+            Failure::Failed { code, .. } => *code == mishap.site,
+            _ => false,
+        };
+        let at_the_end = mishap.process.is_none();
+        mishap.kind == MishapKind::Failure && (at_the_end || self.replay.failures.iter().any(noted))
+    }
+
+    fn races(&self) -> bool {
+        let failures = self.replay.failures.iter();
+        failures
+            .clone()
+            .any(|failure| matches!(failure, Failure::Race { .. }))
+    }
+
+    fn failure(&self, mishap: &Mishap) -> Witness {
+        let (message, place) = self.machine.explain(mishap);
+        Witness {
+            message,
+            place,
+            values: self.machine.values(mishap),
+            ..witness(Kind::Failure, vec![self.run.clone()])
+        }
+    }
+
+    /// The race that ends the run.
+    fn race(&self) -> Witness {
+        let race = self
+            .replay
+            .failures
+            .iter()
+            .find_map(|failure| match failure {
+                Failure::Race { loc, first, second } => Some((*loc, *first, *second)),
+                _ => None,
+            });
+        let mut run = self.run.clone();
+        let mut lines = Vec::new();
+        let mut name = String::new();
+        if let Some((Loc(cell), first, second)) = race {
+            name = self.machine.cell_name(cell);
+            for (thread, index) in [first, second] {
+                let at = self.steps.get(&(thread.0, index)).copied();
+                if let Some(step) = at.and_then(|at| run.steps.get_mut(at - 1)) {
+                    step.racing = true;
+                    lines.push(step.line);
+                }
+            }
+        }
+        let place = lines.last().map(|&line| self.line(line));
+        Witness {
+            message: format!(
+                "data race on `{name}`: two accesses of different processes, one of them a write, and nothing orders them"
+            ),
+            place,
+            ..witness(Kind::Failure, vec![run])
+        }
+    }
+
+    /// A line of the source.
+    fn line(&self, line: usize) -> Place {
+        let text = self.machine.code().source().lines().nth(line - 1);
+        let text = text.unwrap_or_default();
+        let inner = text.trim_start();
+        Place {
+            line,
+            column: 1 + text.chars().count() - inner.chars().count(),
+            text: inner.trim_end().to_owned(),
+        }
+    }
+
+    fn deadlock(&self) -> Witness {
+        let waiting = self.machine.waiting();
+        let name = |waiting: &Waiting| self.run.name_of(&waiting.process).to_owned();
+        let names: Vec<String> = waiting.iter().map(name).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let verb = if names.len() == 1 { "waits" } else { "wait" };
+        Witness {
+            message: format!("deadlock: {} {verb} for ever", enumerate(&names)),
+            waiting,
+            ..witness(Kind::Deadlock, vec![self.run.clone()])
+        }
+    }
+}
+
+fn witness(kind: Kind, runs: Vec<Run>) -> Witness {
+    crate::evidence::unexplained(kind, runs)
+}

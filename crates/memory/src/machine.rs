@@ -1,0 +1,436 @@
+//! Programs that explorers of interleavings run, seen by the graph engine.
+//!
+//! A step of such a program makes one access ([`WeakMemory`]). Before it is made, what the engine
+//! lets it read is put into its cell, so the cells of the machine hold nothing of their own.
+//! Without spawn and join each thread has a machine for itself, and is taken back without the
+//! others.
+
+use mazurka_core::{Access, AccessKind, Claims, Mishap, ProcessId, Status, Wait, WeakMemory};
+
+use crate::graph::Graph;
+use crate::program::{Action, Effect, Loc, Program, ThreadId, Value};
+
+/// What an answer has changed.
+#[derive(Clone, Copy, Debug)]
+enum Made {
+    /// A step, with the lock that it acquired (true) or released.
+    Step(ThreadId, Option<(u32, bool)>),
+    /// One of several processes was waited for.
+    Joined(ThreadId),
+}
+
+impl Made {
+    fn thread(self) -> ThreadId {
+        match self {
+            Self::Step(thread, _) | Self::Joined(thread) => thread,
+        }
+    }
+}
+
+/// A program of [`WeakMemory`]. With `APART` its threads do not start or join each other.
+#[derive(Debug)]
+pub struct Threads<M, const APART: bool> {
+    /// One for each thread, or one for all.
+    machines: Vec<M>,
+    logs: Vec<Vec<Made>>,
+    initial: Vec<Value>,
+    initial_threads: u32,
+    /// The locks that each thread holds.
+    held: Vec<Vec<u32>>,
+    /// How many processes the pending join of each thread has waited for.
+    joined: Vec<u32>,
+    /// How many answers each thread has had.
+    answered: Vec<u32>,
+    /// Whether a step did more than one thing.
+    several: bool,
+    claims: Claims,
+    joins: Vec<ProcessId>,
+}
+
+/// What a step does, found by making it and taking it back.
+struct Probe {
+    /// The first access.
+    first: Option<Access>,
+    wrote: bool,
+    /// The value of the cell after it.
+    value: Value,
+    spawned: Option<ProcessId>,
+    /// How many outcomes its choice has, and the least.
+    choice: Option<(u32, i64)>,
+}
+
+impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
+    /// A program whose processes make these machines' steps: each in its initial state.
+    pub fn new(machine: impl Fn() -> M) -> Self {
+        let first = machine();
+        let all = first.processes().len() as u32;
+        let initial = (0..first.places()).map(|cell| first.value(cell)).collect();
+        let mut machines = vec![first];
+        if APART {
+            machines.extend((1..all).map(|_| machine()));
+        }
+        Self {
+            logs: vec![Vec::new(); machines.len()],
+            machines,
+            initial,
+            initial_threads: all,
+            held: vec![Vec::new(); all as usize],
+            joined: vec![0; all as usize],
+            answered: vec![0; all as usize],
+            several: false,
+            claims: Claims::new(),
+            joins: Vec::new(),
+        }
+    }
+
+    /// Whether a step did several things at once: then what was explored means nothing.
+    pub fn does_several(&self) -> bool {
+        self.several
+    }
+
+    /// The machine, with the values that the cells have at the end of an execution. A lock has that
+    /// of its holder.
+    pub fn at_the_end(&mut self, graph: &Graph) -> &mut M {
+        for (cell, &initial) in (0..).zip(&self.initial) {
+            let loc = Loc(cell);
+            let known = cell < graph.locations();
+            let value = if known {
+                graph.final_value(loc)
+            } else {
+                initial
+            };
+            self.machines[0].set_value(cell, value);
+        }
+        for (thread, held) in (1..).zip(&self.held) {
+            for &cell in held {
+                self.machines[0].set_value(cell, thread);
+            }
+        }
+        &mut self.machines[0]
+    }
+
+    /// Makes the pending access of a thread, by this function: it gets the machine, the process and
+    /// the outcomes of its step. It is not called if other processes are still to be joined.
+    pub fn answer_by(
+        &mut self,
+        thread: ThreadId,
+        value: Value,
+        make: impl FnOnce(&mut M, ProcessId, &[i64]) -> bool,
+    ) {
+        self.know(thread);
+        let log = if APART { thread.index() } else { 0 };
+        self.answered[thread.index()] += 1;
+        if self.joins_more(thread) {
+            self.joined[thread.index()] += 1;
+            self.logs[log].push(Made::Joined(thread));
+            return;
+        }
+        let claim = self.claim(thread);
+        let lock = claim.and_then(|claim| self.prepare(thread, claim, value));
+        // Only the answer to a choice is not 0 where nothing is touched.
+        let outcome = (claim.is_none() && value > 0).then(|| self.outcome(thread, value));
+        let made = make(self.machine(thread), process(thread), outcome.as_slice());
+        debug_assert!(made, "a step that was offered");
+        self.joined[thread.index()] = 0;
+        if let Some((cell, acquired)) = lock {
+            self.change_lock(thread, cell, acquired);
+        }
+        self.logs[log].push(Made::Step(thread, lock));
+    }
+
+    /// The value that is chosen, by its index.
+    fn outcome(&mut self, thread: ThreadId, index: Value) -> i64 {
+        let choice = self.probe(thread, None).and_then(|probe| probe.choice);
+        choice.map_or(0, |(_, least)| least + index)
+    }
+
+    fn machine(&mut self, thread: ThreadId) -> &mut M {
+        let at = if APART { thread.index() } else { 0 };
+        &mut self.machines[at]
+    }
+
+    fn know(&mut self, thread: ThreadId) {
+        if self.held.len() <= thread.index() {
+            self.held.resize(thread.index() + 1, Vec::new());
+            self.joined.resize(thread.index() + 1, 0);
+            self.answered.resize(thread.index() + 1, 0);
+        }
+    }
+
+    /// The cell that the next step claims, and how.
+    fn claim(&mut self, thread: ThreadId) -> Option<(u32, AccessKind)> {
+        let mut claims = std::mem::take(&mut self.claims);
+        self.machine(thread).claims(process(thread), &mut claims);
+        let writes = claims.iter().find(|access| access.kind != AccessKind::Read);
+        let access = writes.or(claims.first()).copied();
+        self.several |= claims
+            .iter()
+            .any(|one| access.map(|a| a.first) != Some(one.first));
+        self.claims = claims;
+        access.map(|access| (access.first, access.kind))
+    }
+
+    /// Makes the next step with this value in its cell, and takes it back. None: it has to wait.
+    fn probe(&mut self, thread: ThreadId, cell: Option<(u32, Value)>) -> Option<Probe> {
+        let machine = self.machine(thread);
+        let depth = machine.events().len();
+        if let Some((cell, value)) = cell {
+            machine.set_value(cell, value);
+        }
+        let event = machine.step(process(thread), &[]).ok()?;
+        let choice = event.outcomes.first();
+        let mut probe = Probe {
+            first: event.touched.first().copied(),
+            wrote: event
+                .touched
+                .iter()
+                .any(|access| access.kind == AccessKind::Write),
+            value: 0,
+            spawned: event.spawned.first().copied(),
+            choice: choice.map(|choice| ((choice.end - choice.value) as u32, choice.value)),
+        };
+        let things =
+            event.spawned.len() + event.outcomes.len() + usize::from(!event.touched.is_empty());
+        if let Some((cell, _)) = cell {
+            probe.value = machine.value(cell);
+        }
+        machine.back_to(depth);
+        self.several |= things > 1;
+        Some(probe)
+    }
+
+    /// What a process that is alive wants to do.
+    fn alive(&mut self, thread: ThreadId) -> Action {
+        let claim = self.claim(thread);
+        let wait = self.machine(thread).wait(process(thread));
+        match claim {
+            None if wait == Wait::Process => self.join(thread),
+            None => self.without_access(thread, wait),
+            Some((cell, AccessKind::Acquire)) => Action::Lock { loc: Loc(cell) },
+            Some((cell, AccessKind::Release)) if self.held[thread.index()].contains(&cell) => {
+                Action::Unlock { loc: Loc(cell) }
+            }
+            // It fails, and touches nothing.
+            Some((_, AccessKind::Release)) => Action::Choice { outcomes: 1 },
+            Some((cell, AccessKind::Read)) => {
+                let order = self
+                    .machine(thread)
+                    .order(process(thread), Some(cell))
+                    .order;
+                let loc = Loc(cell);
+                match wait {
+                    Wait::Never => Action::Read { loc, order },
+                    _ => Action::Await { loc, order },
+                }
+            }
+            Some((cell, AccessKind::Write)) => self.writes(thread, cell, wait),
+        }
+    }
+
+    /// A step that may write: what it does first tells a write from an update.
+    fn writes(&mut self, thread: ThreadId, cell: u32, wait: Wait) -> Action {
+        let loc = Loc(cell);
+        let orders = self.machine(thread).order(process(thread), Some(cell));
+        let update = Action::Update {
+            loc,
+            order: orders.order,
+            failure: orders.failure,
+        };
+        if wait != Wait::Never {
+            return update;
+        }
+        match self.probe(thread, Some((cell, 0))) {
+            Some(probe) => match probe.first.map(|access| access.kind) {
+                Some(AccessKind::Write) => Action::Write {
+                    loc,
+                    order: orders.order,
+                    value: probe.value,
+                },
+                Some(_) => update,
+                None => Action::Choice { outcomes: 1 },
+            },
+            None => update,
+        }
+    }
+
+    fn without_access(&mut self, thread: ThreadId, wait: Wait) -> Action {
+        if self.machine(thread).is_fence(process(thread)) {
+            let order = self.machine(thread).order(process(thread), None).order;
+            return Action::Fence { order };
+        }
+        match self.probe(thread, None) {
+            // It waits for what never comes: for a value of a place of its own.
+            None => {
+                let loc = Loc(self.initial.len() as u32 + thread.0);
+                let order = mazurka_core::MemoryOrder::Relaxed;
+                debug_assert_ne!(wait, Wait::Never);
+                Action::Await { loc, order }
+            }
+            Some(probe) => match (probe.spawned, probe.choice) {
+                (Some(child), _) => Action::Spawn {
+                    child: ThreadId(child.0),
+                },
+                (None, Some((outcomes, _))) => Action::Choice { outcomes },
+                (None, None) => Action::Choice { outcomes: 1 },
+            },
+        }
+    }
+
+    fn join(&mut self, thread: ThreadId) -> Action {
+        let mut joins = std::mem::take(&mut self.joins);
+        self.machine(thread).joins(process(thread), &mut joins);
+        let next = joins.get(self.joined[thread.index()] as usize).copied();
+        self.joins = joins;
+        match next {
+            Some(child) => Action::Join {
+                child: ThreadId(child.0),
+            },
+            None => Action::Choice { outcomes: 1 },
+        }
+    }
+
+    /// Whether the answer to a join leaves others to wait for.
+    fn joins_more(&mut self, thread: ThreadId) -> bool {
+        let wait = self.machine(thread).wait(process(thread));
+        if wait != Wait::Process {
+            return false;
+        }
+        let mut joins = std::mem::take(&mut self.joins);
+        self.machine(thread).joins(process(thread), &mut joins);
+        let more = self.joined[thread.index()] as usize + 1 < joins.len();
+        self.joins = joins;
+        more
+    }
+
+    /// Where the mishap is that has halted a process.
+    fn site_of_mishap(&mut self, thread: ThreadId) -> u32 {
+        let halts = |mishap: &&Mishap| mishap.process == Some(process(thread));
+        let machine = self.machine(thread);
+        let later = machine.events().iter().rev();
+        let later = later.flat_map(|event| &event.mishaps);
+        let mut all = later.chain(machine.initial_mishaps());
+        // A process that has failed has met one.
+        all.find(halts).map_or(0, |mishap| mishap.site)
+    }
+
+    /// Puts into the cell of the next step what it reads. Returns the lock that it takes or frees.
+    fn prepare(
+        &mut self,
+        thread: ThreadId,
+        (cell, kind): (u32, AccessKind),
+        value: Value,
+    ) -> Option<(u32, bool)> {
+        let held = self.held[thread.index()].contains(&cell);
+        let owner = i64::from(thread.0) + 1;
+        let (value, lock) = match kind {
+            AccessKind::Acquire => (0, Some((cell, true))),
+            AccessKind::Release if held => (owner, Some((cell, false))),
+            AccessKind::Release => (0, None),
+            AccessKind::Read | AccessKind::Write => (value, None),
+        };
+        self.machine(thread).set_value(cell, value);
+        lock
+    }
+
+    fn change_lock(&mut self, thread: ThreadId, cell: u32, acquired: bool) {
+        let held = &mut self.held[thread.index()];
+        match acquired {
+            true => held.push(cell),
+            false => held.retain(|&one| one != cell),
+        }
+    }
+
+    fn take_back(&mut self, log: usize) {
+        let Some(made) = self.logs[log].pop() else {
+            return;
+        };
+        let thread = made.thread();
+        self.answered[thread.index()] -= 1;
+        match made {
+            Made::Joined(_) => self.joined[thread.index()] -= 1,
+            Made::Step(_, lock) => {
+                let machine = &mut self.machines[log];
+                let depth = machine.events().len() - 1;
+                machine.back_to(depth);
+                if let Some((cell, acquired)) = lock {
+                    self.change_lock(thread, cell, !acquired);
+                }
+                self.joined[thread.index()] = self.joined_before(log, thread);
+            }
+        }
+    }
+
+    /// How many processes the pending join of a thread has waited for, as the log says.
+    fn joined_before(&self, log: usize, thread: ThreadId) -> u32 {
+        let own = self.logs[log]
+            .iter()
+            .rev()
+            .filter(|made| made.thread() == thread);
+        own.take_while(|made| matches!(made, Made::Joined(_)))
+            .count() as u32
+    }
+}
+
+fn process(thread: ThreadId) -> ProcessId {
+    ProcessId(thread.0)
+}
+
+impl<M: WeakMemory, const APART: bool> Program for Threads<M, APART> {
+    const INDEPENDENT: bool = APART;
+
+    fn initial_threads(&self) -> u32 {
+        self.initial_threads
+    }
+
+    fn initial_value(&self, loc: Loc) -> Value {
+        self.initial.get(loc.index()).copied().unwrap_or(0)
+    }
+
+    fn pending(&mut self, thread: ThreadId) -> Action {
+        self.know(thread);
+        match self.machine(thread).status(process(thread)) {
+            Status::Ended | Status::Unborn => Action::End,
+            Status::Discarded => Action::Discard,
+            Status::Failed | Status::Lost => Action::Fail(self.site_of_mishap(thread)),
+            Status::Ready | Status::Waiting => self.alive(thread),
+        }
+    }
+
+    fn modify(&mut self, thread: ThreadId, read: Value) -> Effect {
+        let Some((cell, _)) = self.claim(thread) else {
+            return Effect::Wait;
+        };
+        match self.probe(thread, Some((cell, read))) {
+            None => Effect::Wait,
+            Some(probe) if probe.wrote => Effect::Write(probe.value),
+            Some(_) => Effect::Keep,
+        }
+    }
+
+    fn answer(&mut self, thread: ThreadId, value: Value) {
+        let make =
+            |machine: &mut M, process, outcomes: &[i64]| machine.step(process, outcomes).is_ok();
+        self.answer_by(thread, value, make);
+    }
+
+    fn rewind(&mut self, answers: &mut [u32]) {
+        if APART {
+            for (thread, &answers) in answers.iter().enumerate() {
+                while self.answered[thread] > answers {
+                    self.take_back(thread);
+                }
+            }
+            return;
+        }
+        while answers
+            .iter()
+            .zip(&self.answered)
+            .any(|(keep, made)| made > keep)
+        {
+            self.take_back(0);
+        }
+        for (answers, &made) in answers.iter_mut().zip(&self.answered) {
+            *answers = made;
+        }
+    }
+}
