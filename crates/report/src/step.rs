@@ -146,10 +146,10 @@ mod tests {
                 from: "0".to_owned(),
                 to: "1".to_owned(),
             }],
-            locks: Vec::new(),
             mishap: None,
             racing: false,
             actor: None,
+            memory: None,
         }
     }
 
@@ -162,7 +162,6 @@ mod tests {
             steps,
             state: vec![binding("x", "1")],
             names: vec![("1".to_owned(), "server".to_owned())],
-            processes: Vec::new(),
         }
     }
 
