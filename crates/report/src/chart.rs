@@ -280,6 +280,7 @@ mod tests {
             mishap: None,
             racing: false,
             actor: Some(Box::new(actor.clone())),
+            memory: None,
         };
         Run {
             schedule: "0.1".to_owned(),

@@ -10,7 +10,7 @@ fn verified_is_0() {
     assert_eq!(said.code, 0, "{said:?}");
     assert!(
         said.first_line()
-            .starts_with("verified: no failure, no deadlock, deterministic (")
+            .starts_with("verified: no failure, no deadlock, no livelock, deterministic (")
     );
 }
 

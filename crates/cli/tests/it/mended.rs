@@ -57,18 +57,18 @@ fn a_bound_leaves_open_what_was_not_found() {
     let record = check(program, &["--max-depth", "1"]).json();
     assert_eq!(record["verdict"], "inconclusive");
     assert_eq!(record["kinds"]["open"], record["kinds"]["counted"]);
-    let flags = ["--keep-going", "--max-depth", "3"];
+    let flags = ["--keep-going", "--max-depth", "2"];
     let program = format!("process {{ error }} {program}");
     let record = check(&program, &flags).json();
-    assert_eq!(shown(&record), ["failure"]);
+    assert_eq!(shown(&record), ["failure", "failure"]);
     assert_eq!(record["kinds"]["open"], json!(["deadlock", "livelock"]));
     // The flag would not help, and is given already.
     let text = with_input(
-        &["check", "-", "--keep-going", "--max-depth", "3"],
+        &["check", "-", "--keep-going", "--max-depth", "2"],
         &program,
     )
     .out;
-    assert!(text.contains("--max-depth 3: raise --max-depth"), "{text}");
+    assert!(text.contains("--max-depth 2: raise --max-depth"), "{text}");
     let line = "not looked for to the end: deadlock, livelock\n";
     assert!(text.contains(line), "{text}");
 }
@@ -149,4 +149,75 @@ fn a_limit_on_depth_leaves_the_engine_that_merges_states() {
         process { x := 99 }";
     let said = check(program, &["--max-depth", "8"]);
     assert_eq!(shown(&said.json()), ["failure"], "{said:?}");
+}
+
+fn headline(program: &str, more: &[&str]) -> String {
+    let mut command = command();
+    command.args(["check", "-"]).args(more);
+    said(&mut command, program).first_line().to_owned()
+}
+
+#[test]
+fn headlines_say_what_counts() {
+    let failing = "var x: int = 0  process { x := 1; error }";
+    let line = headline(failing, &["--property", "deadlock"]);
+    assert!(
+        line.contains("but 1 failure that does not count ("),
+        "{line}"
+    );
+    let livelock = "allows livelock  var x: int = 0  process { while x == 0 { skip } }";
+    let line = headline(livelock, &["--keep-going"]);
+    assert!(line.contains("but a livelock that is allowed ("), "{line}");
+    let property = "allows property  var x: int = 0  eventually x == 2  process { x := 1 }";
+    let line = headline(property, &["--keep-going"]);
+    let expected = "but a temporal property that does not hold that is allowed (";
+    assert!(line.contains(expected), "{line}");
+}
+
+#[test]
+fn a_title_that_several_witnesses_have_is_there_once() {
+    let line = headline("process client (i in 0..2) { error }", &["--keep-going"]);
+    assert_eq!(line.matches("error reached").count(), 1, "{line}");
+    assert!(line.contains(", in 2 processes ("), "{line}");
+    let line = headline("process { error }  process { error }", &["--keep-going"]);
+    assert!(line.contains(", at 2 places ("), "{line}");
+}
+
+#[test]
+fn properties_that_are_not_there_are_not_asked_for() {
+    let said = check(
+        "var x: int = 0  process { x := 1 }",
+        &["--property", "property"],
+    );
+    assert_eq!(said.code, 3, "{said:?}");
+    assert!(said.err.contains("states no temporal property"), "{said:?}");
+    let all = check("var x: int = 0  process { x := 1 }", &["--property", "all"]);
+    assert_eq!(all.code, 0, "{all:?}");
+}
+
+#[test]
+fn standard_input_is_no_file_to_write_to() {
+    let said = with_input(&["replay", "-"], "{}");
+    assert_eq!(said.code, 3, "{said:?}");
+    assert!(!said.err.contains("--witness -"), "{said:?}");
+    assert!(said.err.contains("--format json"), "{said:?}");
+}
+
+#[test]
+fn errors_of_schedules_name_processes_as_the_source_does() {
+    let program = "lock m  process p (i in 0..2) { lock(m); unlock(m) }";
+    let said = with_input(&["run", "-", "--schedule", "p(0) p(1)"], program);
+    assert_eq!(said.code, 3, "{said:?}");
+    let expected = "process p(1) has to wait here; these can make a step: p(0)";
+    assert!(said.err.contains(expected), "{said:?}");
+}
+
+#[test]
+fn properties_over_locals_show_them() {
+    let program = "var x: int = 0  always p(0).a[1] < 2
+        process p (i in 0..2) { let a: int[2] = 0; a[1] := x + 2; x := 1 }";
+    let record = check(program, &[]).json();
+    assert_eq!(shown(&record)[0], "property");
+    let values = &record["witnesses"][0]["values"];
+    assert_eq!(*values, json!([{ "name": "p(0).a[1]", "value": "2" }]));
 }

@@ -20,6 +20,7 @@ fn step(process: usize, label: &str) -> Step {
         mishap: None,
         racing: false,
         actor: None,
+        memory: None,
     }
 }
 

@@ -278,3 +278,30 @@ fn a_step_that_waits_for_some_inputs_is_too_much() {
     let answer = judge(text, &Limits::default());
     assert!(matches!(answer, Answer::TooLarge), "{answer:?}");
 }
+
+/// A failure halts a process and does not end it (docs/language.md, Verdicts), so it is no way out
+/// of a server: with `error` in place of `assert false` nothing may change.
+#[test]
+fn a_failure_is_no_way_out_of_a_server() {
+    let livelock = |source: &str| match judge(source, &Limits::default()) {
+        Answer::Truth(truth) => truth.livelock,
+        other => panic!("{source}: {other:?}"),
+    };
+    for failure in ["error", "assert false"] {
+        let head = format!("var x: int = 0 proc test() {{ if x == 5 {{ {failure} }} }}");
+        for (body, expected) in [
+            ("while true { test(); x := 1 - x }", false),
+            ("test(); while true { x := 1 - x }", false),
+            ("for i in 0..2 { while true { test(); x := 1 - x } }", false),
+            ("while true { x := 1 - x; while false { end } }", false),
+            ("while x < 5 { x := 1 - x }; test()", true),
+            (
+                "for i in 2..2 { while true { test() } } while x < 5 { x := 1 - x }",
+                true,
+            ),
+        ] {
+            let source = format!("{head} process {{ {body} }}");
+            assert_eq!(livelock(&source), expected, "{source}");
+        }
+    }
+}
