@@ -137,6 +137,10 @@ fn every_kind_of_violation_is_drawn() {
         assert_eq!(dot.code, 1, "{program}");
         assert!(dot.out.starts_with("digraph run {") && dot.out.ends_with("}\n"));
         assert!(dot.out.contains("label=\"p\""), "{}", dot.out);
+        for line in dot.out.lines() {
+            let bare = line.replace("\\\\", "").replace("\\\"", "");
+            assert_eq!(bare.matches('"').count() % 2, 0, "an open quote: {line}");
+        }
     }
 }
 

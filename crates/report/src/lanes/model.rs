@@ -438,14 +438,16 @@ fn numbers(process: &str) -> Vec<u64> {
     parts.collect()
 }
 
-/// The steps that are drawn: all, or the first, the last and the racing ones.
+/// The steps that are drawn: all, or the first, the last, the racing ones and the first that fails.
 fn drawn_steps(run: &Run) -> Vec<usize> {
     let all = run.steps.len();
     let left_out = match all > MOST {
         true => MOST / 2..all - MOST / 2,
         false => 0..0,
     };
-    let special = |at: usize| run.steps[at].racing || run.steps[at].mishap.is_some();
+    // An invariant may be broken in every step.
+    let fails = run.steps.iter().position(|step| step.mishap.is_some());
+    let special = |at: usize| run.steps[at].racing || fails == Some(at);
     (0..all)
         .filter(|&at| !left_out.contains(&at) || special(at))
         .collect()
