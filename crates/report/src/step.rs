@@ -162,7 +162,6 @@ mod tests {
             steps,
             state: vec![binding("x", "1")],
             names: vec![("1".to_owned(), "server".to_owned())],
-            processes: Vec::new(),
         }
     }
 
