@@ -14,7 +14,8 @@
 //! Where the program may loop, merging states comes first: the others cannot decide if a run has no
 //! end. The engines agree on every verdict, because they explore the same executions; only one of
 //! them can see a livelock, but the others then reach a bound. Only that one decides temporal
-//! properties, so where these count it has no rivals.
+//! properties, so where these count it has no rivals. Within a limit on depth it meets all that the
+//! others can meet, so where it ends by that limit alone, the others need not try.
 
 use mazurka_core::{Bound, Kind, Limits, Semantics, StopReason};
 use mazurka_explore::{Budget, Findings, Goal, Parts, Search, Stateless, Workers};
