@@ -1,0 +1,99 @@
+//! What pictures of a search need and a record leaves out: its tree, its net.
+
+use serde::{Deserialize, Serialize};
+
+use super::Binding;
+
+/// The tree that an exploration of a small program has walked.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tree {
+    /// The states; the first is the initial one, and every state comes after the one before it.
+    pub nodes: Vec<TreeNode>,
+}
+
+/// A state of an exploration, and the step that led to it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TreeNode {
+    /// The state before the step; none for the initial state.
+    pub parent: Option<usize>,
+    /// Who made the step, as a schedule writes it.
+    pub process: String,
+    /// The label of the step.
+    pub label: String,
+    /// The shared variables.
+    pub state: Vec<Binding>,
+    /// What went wrong in the step, or with the final state.
+    pub mishap: Option<String>,
+    /// The races that the step is part of.
+    pub races: Vec<TreeRace>,
+    /// How the run ends here, if it does.
+    pub leaf: Option<Leaf>,
+}
+
+/// A race between two steps from one state of an exploration, by its number: both steps have it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TreeRace {
+    /// Which race, from 1.
+    pub number: usize,
+    /// Whether this is the step that the search has moved before the other.
+    pub reversed: bool,
+}
+
+/// How an explored run ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Leaf {
+    /// Every process has ended.
+    Final,
+    /// No process can go on.
+    Deadlock,
+    /// A process has failed, or the final state is wrong.
+    Failure,
+    /// A false `assume`.
+    Discarded,
+    /// Another run covers what could follow.
+    Blocked,
+    /// A bound was hit.
+    Cut,
+}
+
+/// The net of a small program, as the unfolding thesis draws it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Net {
+    /// The conditions.
+    pub conditions: Vec<NetCondition>,
+    /// The events; each comes after those whose conditions it needs.
+    pub events: Vec<NetEvent>,
+    /// For each deadlock, the conditions where its processes wait.
+    #[serde(default)]
+    pub deadlocks: Vec<Vec<usize>>,
+}
+
+/// A condition of a net.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NetCondition {
+    /// What it is a condition of: a process, a variable (with the process whose copy it is), a
+    /// lock.
+    pub label: String,
+    /// Whether it is where a process is, and not shared.
+    pub thread: bool,
+}
+
+/// An event of a net.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NetEvent {
+    /// Who makes the step.
+    pub process: String,
+    /// The label of the step.
+    pub label: String,
+    /// What went wrong in it.
+    pub mishap: Option<String>,
+    /// The conditions that it takes away.
+    pub takes: Vec<usize>,
+    /// The conditions that it needs and leaves.
+    pub reads: Vec<usize>,
+    /// The conditions that it makes.
+    pub makes: Vec<usize>,
+    /// Whether the net stops here, because its state was met before.
+    pub terminal: bool,
+}
