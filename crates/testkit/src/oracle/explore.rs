@@ -174,8 +174,8 @@ impl Explorer<'_> {
             self.truth.failures.extend(step.failures);
         }
         // A run that is discarded or in which a process has failed is no livelock: nothing goes on
-        // from where a process is. The step that gets there is kept, because a process that can make
-        // it must do so in the end.
+        // from where a process is. The step that gets there is kept, because a process that can
+        // make it must do so in the end.
         let halted = |p: &Process| matches!(p.status, Status::Failed | Status::Discarded);
         let counts = !before.processes.values().any(halted);
         let (from, to) = (self.seen[before], self.open(next));
