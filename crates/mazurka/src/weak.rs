@@ -193,6 +193,8 @@ impl Program {
         bounds.extend(look.over);
         bounds.extend(shown.bounds);
         let outcome = Outcome {
+            command,
+            counted,
             counts: counts(&found, &look),
             bounds,
             stopped: found.stopped,
@@ -200,17 +202,10 @@ impl Program {
             elapsed: start.elapsed(),
             witnesses: shown.witnesses,
         };
-        Ok(self.weak_record(command, memory, options, counted, outcome))
+        Ok(self.weak_record(memory, options, outcome))
     }
 
-    fn weak_record(
-        &self,
-        command: &str,
-        memory: Memory,
-        options: &Options,
-        counted: Kinds,
-        outcome: Outcome,
-    ) -> Record {
+    fn weak_record(&self, memory: Memory, options: &Options, outcome: Outcome) -> Record {
         let verdict = match (outcome.witnesses.is_empty(), outcome.bounds.is_empty()) {
             (false, _) => Verdict::Violated,
             (true, false) => Verdict::Inconclusive,
@@ -224,7 +219,7 @@ impl Program {
         let mut record = Record {
             version: VERSION,
             program: self.record().clone(),
-            command: command.to_owned(),
+            command: outcome.command.to_owned(),
             algorithm: "trust".to_owned(),
             options: Some(options.record(Some(options.limits.depth()))),
             verdict,
@@ -239,7 +234,7 @@ impl Program {
             seconds: outcome.elapsed.as_secs_f64(),
             solver: None,
             kinds: KindsRecord {
-                counted: counted.iter().collect(),
+                counted: outcome.counted.iter().collect(),
                 ..KindsRecord::default()
             },
             witnesses: outcome.witnesses,
@@ -276,6 +271,8 @@ impl Program {
         let One { run, witnesses } = told.map_err(RunError::WeakSchedule)?;
         let steps = run.steps.len() as u64;
         let outcome = Outcome {
+            command: "run",
+            counted: Kinds::NONE,
             counts: Counts {
                 executions: u64::from(crate::evidence::is_complete(&run)),
                 events: steps,
@@ -288,7 +285,7 @@ impl Program {
             elapsed: start.elapsed(),
             witnesses,
         };
-        let mut record = self.weak_record("run", memory, options, Kinds::NONE, outcome);
+        let mut record = self.weak_record(memory, options, outcome);
         record.scope.exhaustive = false;
         let seed = match plan {
             Plan::Schedule(_) => None,
@@ -324,6 +321,8 @@ impl Program {
         }
         let steps = witnesses.iter().flat_map(|witness| &witness.runs);
         let outcome = Outcome {
+            command: "replay",
+            counted: Kinds::of(&old.kinds.counted),
             counts: Counts {
                 steps: steps.map(|run| run.steps.len() as u64).sum(),
                 executions: witnesses
@@ -338,8 +337,7 @@ impl Program {
             elapsed: start.elapsed(),
             witnesses,
         };
-        let counted = Kinds::of(&old.kinds.counted);
-        let mut record = self.weak_record("replay", memory, options, counted, outcome);
+        let mut record = self.weak_record(memory, options, outcome);
         record.scope.exhaustive = false;
         Ok(record)
     }
@@ -350,6 +348,9 @@ pub(crate) struct NotAgain(pub String);
 
 /// What a record says.
 struct Outcome {
+    command: &'static str,
+    /// The kinds of violations that decide.
+    counted: Kinds,
     counts: Counts,
     bounds: Vec<Bound>,
     stopped: bool,
