@@ -89,6 +89,10 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Refusal> {
     options.inputs.clone_from(&args.inputs);
     args.property.ask(&program, &mut options)?;
     options.memory = args.memory.memory;
+    if args.path && options.memory.is_some() {
+        let no = "--path describes interleavings: leave out --memory";
+        return Err(Refusal::Message(no.to_owned()));
+    }
     let done = watched(&options.limits, args.output.quiet, |watch| {
         program.run(&plan, &options, watch)
     })?;

@@ -134,6 +134,9 @@ fn what_has_no_weak_executions_is_refused() {
         );
         assert_eq!(said.code, 3, "{more:?}: {said:?}");
     }
+    let said = with_input(&["run", "-", "--memory", "rc11", "--path"], &access);
+    assert_eq!(said.code, 3, "{said:?}");
+    assert!(said.err.contains("leave out --memory"), "{said:?}");
 }
 
 #[test]

@@ -271,7 +271,7 @@ impl Family {
                 }
                 for mishap in failed.drain(..) {
                     if mishap.kind == MishapKind::Failure {
-                        let text = machine.explain(&mishap).0;
+                        let text = without_reason(machine.explain(&mishap).0);
                         shown.failures.insert((valuation.clone(), text));
                     }
                 }
@@ -279,6 +279,20 @@ impl Family {
             .ok()?;
         }
         Some(shown)
+    }
+}
+
+/// A failure without the reason why its condition has no value: a path over unknown values may
+/// not know the reason, only that the condition does not hold.
+fn without_reason(text: String) -> String {
+    let marker = " cannot be computed (";
+    let Some(start) = text.find(marker) else {
+        return text;
+    };
+    let reason = &text[start + marker.len()..];
+    match reason.find("): `") {
+        Some(end) => format!("{} does not hold{}", &text[..start], &reason[end + 1..]),
+        None => text,
     }
 }
 
