@@ -166,6 +166,37 @@ fn jobs() -> Vec<Job> {
     jobs
 }
 
+/// Every `.maz` file below a folder.
+fn programs_below(folder: &Path, found: &mut Vec<PathBuf>) {
+    for path in fs::read_dir(folder).expect("a folder").flatten() {
+        let path = path.path();
+        if path.is_dir() {
+            programs_below(&path, found);
+        } else if path.extension().is_some_and(|ending| ending == "maz") {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn every_program_states_what_it_is_about() {
+    let mut found = Vec::new();
+    // Those of `litmus` are about the number of their graphs.
+    for part in ["maz", "spin", "../examples"] {
+        programs_below(&folder().join(part), &mut found);
+    }
+    assert!(found.len() > 100, "most of the programs were not found");
+    let silent = found.iter().filter(|path| {
+        let source = fs::read_to_string(path).expect("a program");
+        let program = mazurka_lang::load(&source, &[]).expect("a right program");
+        let code = mazurka_lang::compile(&program, &source).expect("a small program");
+        let stated = code.asks_for_determinism() || code.states_other_property();
+        !stated && code.allowed().is_empty()
+    });
+    let silent: Vec<_> = silent.collect();
+    assert!(silent.is_empty(), "without a stated property: {silent:?}");
+}
+
 /// What a job found wrong.
 #[derive(Default)]
 struct Wrong(Vec<String>);

@@ -1,10 +1,10 @@
 //! How many instructions the engines execute, which noise cannot move: made for comparing two
 //! versions.
 //!
-//! `cargo bench -p mazurka --bench instructions`. Needs Linux, `valgrind` and the runner of the
-//! same version as the library: `cargo install --locked gungraun-runner --version 0.20.0`. Where
-//! one of them is missing, this says so and ends well, for a benchmark that cannot be run is no
-//! failure.
+//! `cargo bench -p mazurka-benches --features measure --bench instructions`. Needs Linux,
+//! `valgrind` and the runner of the same version as the library:
+//! `cargo install --locked gungraun-runner --version 0.20.0`. Where one of them is missing, this
+//! says so and ends well, for a benchmark that cannot be run is no failure.
 
 mod programs;
 

@@ -1,4 +1,5 @@
-//! What a query costs: `cargo bench -p mazurka-smt`. Wall-clock; compare on a quiet machine.
+//! What a query costs: `cargo bench -p mazurka-benches --features measure --bench solver`.
+//! Wall-clock; compare on a quiet machine.
 
 use std::hint::black_box;
 
