@@ -1,18 +1,18 @@
 /* expected: safety verified */
 /* expected: fair delivered holds */
-/* A place is filled only when it is empty and emptied only when it is full, so the values come */
+/* A place is full only when it is empty and emptied only when it is full, so the values come */
 /* in order, and both processes come to their ends. */
 
 byte place = 0, got = 0;
-bool full = false;
+bool filled = false;
 ltl delivered { <> (got == 3) }
 
 active proctype producer() {
   byte i;
-  for (i : 1 .. 3) { !full; place = i; full = true }
+  for (i : 1 .. 3) { !filled; place = i; filled = true }
 }
 
 active proctype consumer() {
   byte i;
-  for (i : 1 .. 3) { full; assert(place == i); got = place; full = false }
+  for (i : 1 .. 3) { filled; assert(place == i); got = place; filled = false }
 }
