@@ -156,6 +156,9 @@ pub struct Counts {
         deserialize_with = "number_if_any"
     )]
     pub states: Option<u64>,
+    /// The greatest number of states stored at any time, where an engine stores some and not all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stored_states: Option<u64>,
 }
 
 fn number_if_any<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {

@@ -170,7 +170,7 @@ impl Bench {
         }
         let states = match algorithm {
             Algorithm::Stateful if found.bounds.is_empty() => Some(states(&program, &options)),
-            _ => found.stored,
+            _ => found.counts.stored_states,
         };
         let (measure, peers, target) = match algorithm {
             Algorithm::Stateful => (Measure::Seconds, size.seconds.peers, size.seconds.target),

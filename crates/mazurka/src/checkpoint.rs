@@ -451,7 +451,6 @@ impl Saved {
                 .collect::<Result<_, _>>()?,
             livelock: None,
             broken: Vec::new(),
-            stored: None,
             elapsed: std::time::Duration::try_from_secs_f64(self.seconds)
                 .map_err(|error| ResumeError::Shape(error.to_string()))?,
             seen: Seen {

@@ -195,14 +195,13 @@ impl Program {
             counts: Counts {
                 executions: u64::from(complete),
                 traces: Some(u64::from(complete)),
-                blocked: 0,
                 discarded: u64::from(narrated.run.ending == Ending::Discarded),
                 deadlocks: u64::from(narrated.deadlocked),
                 failures: narrated.failures.len() as u64,
                 final_states: u64::from(narrated.run.ending == Ending::Final),
                 events: steps,
                 steps,
-                states: None,
+                ..Counts::default()
             },
             seconds: start.elapsed().as_secs_f64(),
             solver: None,

@@ -148,8 +148,7 @@ impl Program {
                 final_states: found.states - found.deadlocks,
                 events: found.steps,
                 steps: found.steps,
-                blocked: 0,
-                states: None,
+                ..Counts::default()
             },
             seconds: found.elapsed.as_secs_f64(),
             solver: None,

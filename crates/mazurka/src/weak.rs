@@ -372,7 +372,7 @@ fn counts(found: &Found, look: &Look<'_, '_>) -> Counts {
         final_states: look.observed.len() as u64,
         events: graphs.events,
         steps: graphs.events,
-        states: None,
+        ..Counts::default()
     }
 }
 

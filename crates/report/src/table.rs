@@ -53,6 +53,9 @@ pub fn table(record: &Record, view: &View) -> String {
     if let Some(states) = counts.states {
         rows.insert(0, ("states", states.to_string(), "different ones"));
     }
+    if let Some(stored) = counts.stored_states {
+        rows.push(("stored", stored.to_string(), "states at one time, at the most"));
+    }
     let solved = record.solver.map(|asked| {
         let models = share(asked.reused, asked.queries);
         let searches = asked.searches + asked.external;

@@ -331,7 +331,7 @@ fn in_context<E: Semantics>(mut session: Session<'_, '_, E>, variant: Variant) -
     if !variant.paper {
         return in_widths!(session, Context(variant), [1, 4]);
     }
-    let mut found = in_widths!(session, Printed(variant.last_first), [1]);
+    let mut found = in_widths!(session, Printed(variant), [1]);
     // The printed algorithm may miss states, so the search is never complete.
     found.bounds.push(Bound::AsPrinted);
     found.stopped = match found.stopped {

@@ -274,7 +274,7 @@ pub(crate) fn drive<E: Execution, P: Policy<E>>(
     driver.run(*program, policy, *observer);
     program.break_off_long_steps(false);
     driver.ledger.found.counts.states = policy.states();
-    driver.ledger.found.stored = policy.stored();
+    driver.ledger.found.counts.stored_states = policy.stored();
     driver.ledger.finish(driver.budget.elapsed())
 }
 

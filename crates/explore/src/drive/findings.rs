@@ -67,8 +67,6 @@ pub struct Findings {
     pub livelock: Option<Finding>,
     /// Temporal properties that do not hold, in the order of the file.
     pub broken: Vec<Broken>,
-    /// The greatest number of states stored at any time, if the engine stores some and not all.
-    pub stored: Option<u64>,
     /// Time taken.
     pub elapsed: Duration,
     /// The fingerprints of what was met.
@@ -114,7 +112,6 @@ impl Findings {
             finals: Vec::new(),
             livelock: None,
             broken: Vec::new(),
-            stored: None,
             elapsed: Duration::ZERO,
             seen: Seen {
                 traces: (!unique).then(Prints::default),

@@ -2,6 +2,7 @@
 
 mod algorithms;
 mod check;
+mod context;
 mod corpus;
 mod coverage;
 mod estimate;

@@ -109,8 +109,10 @@ fn section_3() {
 }
 
 const AS_PRINTED: Algorithm = Algorithm::Context(Variant {
+    anticipate: false,
+    guide: false,
     paper: true,
-    ..Variant::BEST
+    last_first: false,
 });
 
 #[test]
@@ -368,7 +370,7 @@ fn figures() {
             let counts = found.counts;
             let stored = match algorithm {
                 Algorithm::Stateful => states.0.len().to_string(),
-                _ => found.stored.unwrap_or(0).to_string(),
+                _ => found.counts.stored_states.unwrap_or(0).to_string(),
             };
             println!(
                 "| {title} | {engine} | {} | {} | {} | {:.2} | {} | {stored} |",

@@ -115,9 +115,9 @@ impl Variant {
 impl std::fmt::Display for Variant {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let flags = [
-            (!self.anticipate && !self.paper, " --no-anticipate"),
-            (!self.guide && !self.paper, " --no-guide"),
             (self.paper, " --paper"),
+            (!self.anticipate, " --no-anticipate"),
+            (!self.guide, " --no-guide"),
             (self.last_first, ", last first"),
         ];
         let mut given = flags.iter().filter(|(given, _)| *given);

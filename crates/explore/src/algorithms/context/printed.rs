@@ -10,25 +10,31 @@
 //! | v, u (lines 8 and 11) | [`Printed::reversed`] |
 //! | s_\[E.p\] = s_\[E'.v.u\] (line 13) | in `look_around`, by making the steps |
 //! | E ⊨ p ♦ v (line 15) | no claim of p's step conflicts with one of v's |
+//! | anticipating cuts, with O (section 5.3) | [`Printed::is_cut`], with `future` of the program |
+//! | guiding with sleep sequences (section 5.3) | `next`: [`shortest`] |
+//! | M (Table 2) | `most_stored`: one state for each sequence, where it starts |
+//!
+//! CDPOR1 of Table 2 has neither optimisation, CDPOR2 the first, CDPOR3 both.
 //!
 //! Lines 11 to 14 are outside the `if` of line 9, as Example 1 needs. The paper has no locks,
 //! guards or `choose`: they are treated as in `source`.
 
-use mazurka_core::{Event, ProcessId, Semantics};
+use mazurka_core::{Claims, Event, Execution, ProcessId, Semantics, Status};
 
+use super::Variant;
 use super::meter::Meter;
 use super::sequences::SequenceStep;
 use super::trip::{Trip, discards};
 use crate::algorithms::path::Mark;
 use crate::algorithms::source::Source;
 use crate::drive::driver::{End, Policy};
-use crate::relations::catalogue::{Catalogue, single};
+use crate::relations::catalogue::{Catalogue, conflict, single};
 use crate::relations::set::{Set, for_each};
 
 /// The policy of Algorithm 1 as printed.
 #[derive(Debug)]
 pub(crate) struct Printed<S> {
-    last_first: bool,
+    variant: Variant,
     source: Source<S>,
     meter: Meter,
     catalogue: Catalogue,
@@ -36,18 +42,55 @@ pub(crate) struct Printed<S> {
     made: Vec<SequenceStep>,
     /// For each state of the run, the sequences that sleep there.
     sleep: Vec<Vec<Vec<SequenceStep>>>,
+    /// For each state of the run, the processes that sleep there as the last step of a sequence.
+    ending: Vec<Vec<ProcessId>>,
+    /// For each state of the run, the number of sequences that start there.
+    added: Vec<usize>,
+    /// Their sum.
+    stored: usize,
+    most_stored: usize,
+    claims: Claims,
+    future: Claims,
 }
 
 impl<S: Set> Printed<S> {
-    pub fn new(last_first: bool) -> Self {
+    pub fn new(variant: Variant) -> Self {
         Self {
-            last_first,
+            variant,
             source: Source::new(),
             meter: Meter::new(),
             catalogue: Catalogue::new(),
             made: Vec::new(),
             sleep: Vec::new(),
+            ending: Vec::new(),
+            added: Vec::new(),
+            stored: 0,
+            most_stored: 0,
+            claims: Claims::new(),
+            future: Claims::new(),
         }
+    }
+
+    /// Whether all runs from here are cut sooner or later: the last step of a sequence sleeps, and
+    /// nothing that others may still do depends on it.
+    fn is_cut(&mut self, program: &impl Execution) -> bool {
+        let ending = self.ending.last().into_iter().flatten();
+        for &last in ending {
+            program.claims(last, &mut self.claims);
+            let mut others = program.processes().in_order().iter();
+            let alone = others.all(|&other| {
+                let live = matches!(program.status(other), Status::Ready | Status::Waiting);
+                if !live || other == last {
+                    return true;
+                }
+                program.future(other, &mut self.future);
+                !conflict(&self.claims, &self.future)
+            });
+            if alone {
+                return true;
+            }
+        }
+        false
     }
 
     /// Lines 15 and 16, for the sequences of the state before. A sequence with one step left is a
@@ -92,6 +135,14 @@ impl<S: Set> Printed<S> {
     }
 }
 
+/// The length of the shortest sequence that begins with a process.
+fn shortest(sequences: &[Vec<SequenceStep>], process: ProcessId) -> usize {
+    let its = sequences
+        .iter()
+        .filter(|sequence| sequence[0].process == process);
+    its.map(Vec::len).min().unwrap_or(usize::MAX)
+}
+
 impl<E: Semantics, S: Set> Policy<E> for Printed<S> {
     const UNIQUE: bool = true;
     const EVERY_TRACE: bool = false;
@@ -104,19 +155,27 @@ impl<E: Semantics, S: Set> Policy<E> for Printed<S> {
         let Some(event) = program.events().last() else {
             self.meter.start(program);
             self.sleep = vec![Vec::new()];
+            self.ending = vec![Vec::new()];
+            self.added = vec![0];
             return;
         };
         self.meter.push(program);
         let claims = self.catalogue.number_of_event(event, single(&event.claims));
         SequenceStep::push(&mut self.made, event, claims);
         let mut sleep = self.sleep_after(event);
+        let depth = self.made.len();
+        let mut ending = self.ending.last().cloned().unwrap_or_default();
+        ending.retain(|&last| self.source.path.mark(depth, last) == Some(Mark::Asleep));
         sleep.retain(|sequence| {
             if let [last] = &sequence[..] {
                 self.source.path.put_to_sleep(program, last.process);
+                ending.push(last.process);
             }
             sequence.len() > 1
         });
+        self.added.push(0);
         self.sleep.push(sleep);
+        self.ending.push(ending);
     }
 
     fn look_around(&mut self, program: &mut E) -> u64 {
@@ -141,18 +200,34 @@ impl<E: Semantics, S: Set> Policy<E> for Printed<S> {
             trip.back_to(first);
             if equal {
                 self.sleep[first].push(sequence);
+                self.added[first] += 1;
+                self.stored += 1;
+                self.most_stored = self.most_stored.max(self.stored);
             }
         }
         trip.home(&self.made)
     }
 
-    fn next(&mut self, _program: &E, outcomes: &mut Vec<i64>) -> Option<ProcessId> {
-        let last_first = self.last_first;
-        let rank = |at: usize, _: ProcessId| if last_first { usize::MAX - at } else { at };
-        match self.source.overflow {
-            true => None,
-            false => self.source.path.next_least(outcomes, rank),
+    fn next(&mut self, program: &E, outcomes: &mut Vec<i64>) -> Option<ProcessId> {
+        let Variant {
+            anticipate,
+            guide,
+            last_first,
+            ..
+        } = self.variant;
+        if self.source.overflow || anticipate && self.is_cut(program) {
+            return None;
         }
+        let place = |at: usize| if last_first { usize::MAX - at } else { at };
+        let sleep = self.sleep.last().filter(|_| guide);
+        let path = &mut self.source.path;
+        path.next_least(outcomes, |at, process| {
+            (sleep.map(|sleep| shortest(sleep, process)), place(at))
+        })
+    }
+
+    fn stored(&self) -> Option<u64> {
+        Some(self.most_stored as u64)
     }
 
     fn leave(&mut self, program: &E) {
@@ -160,6 +235,8 @@ impl<E: Semantics, S: Set> Policy<E> for Printed<S> {
             self.meter.pop();
             self.made.pop();
             self.sleep.pop();
+            self.stored -= self.added.pop().unwrap_or(0);
+            self.ending.pop();
         }
         self.source.leave(program);
     }
