@@ -7,6 +7,7 @@ mod coverage;
 mod estimate;
 mod inputs;
 mod limits;
+mod orders;
 mod parallel;
 mod permute;
 mod pictures;
