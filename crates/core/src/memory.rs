@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Execution, ProcessId};
+use crate::{Event, Execution, ProcessId, StepError};
 
 /// How much an access or a fence orders.
 ///
@@ -124,6 +124,11 @@ pub trait WeakMemory: Execution {
 
     /// The value of a cell.
     fn value(&self, cell: u32) -> i64;
+
+    /// Makes a step that is going to be taken back: it shows nothing of what is reached.
+    fn try_step(&mut self, process: ProcessId) -> Result<&Event, StepError> {
+        self.step(process, &[])
+    }
 
     /// Changes the value of a cell, outside of all steps.
     fn set_value(&mut self, cell: u32, value: i64);

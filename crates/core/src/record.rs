@@ -2,6 +2,7 @@
 //!
 //! `--format json` prints a [`Record`]. Fields are only ever added within one version.
 
+mod orders;
 mod pictures;
 mod states;
 
@@ -10,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::{Bound, Counts, Fairness, Kinds, Scope, StopReason, Verdict};
 
 pub use crate::Kind;
+pub use orders::{Advice, AdvisedAccess, Orders};
 pub use pictures::{Leaf, Net, NetCondition, NetEvent, Tree, TreeNode, TreeRace};
 pub use states::{GraphEdge, GraphState, StateGraph};
 
@@ -57,6 +59,9 @@ pub struct Record {
     pub kinds: KindsRecord,
     /// Evidence for a violation, the gravest first.
     pub witnesses: Vec<Witness>,
+    /// Under a weak memory model: accesses with other orders, with which nothing is violated.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stronger: Vec<AdvisedAccess>,
     /// What is strange about the program, and no violation.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<DiagnosticRecord>,

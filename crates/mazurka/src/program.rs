@@ -207,6 +207,12 @@ pub enum Refused {
         "under a weak memory model all values have to be known: give the initial values (--set) and use no `input()`"
     )]
     WeakUnknowns,
+    /// Orders where they mean nothing.
+    #[error("orders matter under a weak memory model only: say --memory rc11, ra or tso")]
+    NoOrders,
+    /// There are no accesses with orders.
+    #[error("the program has no atomic variable and no fence, so there is no order to choose")]
+    NothingOrdered,
     /// A net that is too large to be drawn.
     #[error(transparent)]
     TooLarge(#[from] NetTooLarge),

@@ -339,6 +339,7 @@ impl Theory<'_> {
             coverage: None,
             memory: None,
             profile: None,
+            stronger: Vec::new(),
             memory_model: None,
         };
         Ok((ProveRecord { record, goals: all }, file))

@@ -213,6 +213,7 @@ impl Program {
             coverage: None,
             memory: None,
             profile: None,
+            stronger: Vec::new(),
             memory_model: None,
         })
     }

@@ -211,6 +211,7 @@ impl Program {
             coverage: None,
             memory: None,
             profile: None,
+            stronger: Vec::new(),
             memory_model: None,
         };
         let seed = match plan {

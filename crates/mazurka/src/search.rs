@@ -34,6 +34,7 @@ use crate::evidence::Hurry;
 use crate::front::{Front, on_front};
 use crate::pick::Task;
 use crate::unknowns::Asked;
+use crate::weak::Wanted;
 use crate::{Options, Program, Refused, evidence, pick};
 
 pub use crate::export::{TestCoverage, TestSink};
@@ -161,7 +162,14 @@ impl Program {
     pub fn check(&self, options: &Options, watch: &mut Watch<'_>) -> Result<Record, Refused> {
         let asked = self.asked(options);
         match options.weak_memory() {
-            Some(memory) => asked.search_weakly("check", memory, options, watch),
+            Some(memory) => {
+                let wanted = Wanted {
+                    command: "check",
+                    memory,
+                    seed: None,
+                };
+                asked.search_weakly(wanted, options, watch)
+            }
             None => asked.check_asked(options, watch),
         }
     }
@@ -268,7 +276,15 @@ impl Program {
     ) -> Result<Record, Refused> {
         let asked = self.asked(options);
         if let Some(memory) = options.weak_memory() {
-            return asked.search_weakly("explore", memory, options, watch);
+            let wanted = Wanted {
+                command: "explore",
+                memory,
+                seed: match algorithm {
+                    Algorithm::Random(walks) => Some(walks.seed),
+                    _ => None,
+                },
+            };
+            return asked.search_weakly(wanted, options, watch);
         }
         let options = &self.covering(options);
         let mut record = match asked.language.for_all() {
@@ -433,6 +449,7 @@ impl Program {
             coverage: None,
             memory: None,
             profile: None,
+            stronger: Vec::new(),
             memory_model: None,
         };
         if found.stopped != StopReason::Complete {

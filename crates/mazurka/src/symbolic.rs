@@ -158,6 +158,7 @@ impl Program {
             coverage: None,
             memory: None,
             profile: None,
+            stronger: Vec::new(),
             memory_model: None,
         };
         record.add_bounds(self.leaves_out_temporal(self.counted(options)));

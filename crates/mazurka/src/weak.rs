@@ -1,4 +1,4 @@
-//! `check`, `explore` and `replay` under weak memory models.
+//! `check`, `explore`, `run`, `replay` and `orders` under weak memory models.
 //!
 //! A search of interleavings knows one value for each place of memory. Here a read may give an
 //! older one, as far as the [`Memory`] model lets it: `mazurka-memory` explores the execution
@@ -23,112 +23,29 @@
 //! assert_eq!(check(Memory::Tso), Verdict::Violated);
 //! ```
 
+mod orders;
+mod search;
 mod tell;
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mazurka_core::record::{Kind, KindsRecord};
-use mazurka_core::record::{Record, VERSION, Witness};
-use mazurka_core::{Bound, Counts, Execution, Fingerprint, Kinds, Scope, StopReason, Verdict};
-use mazurka_explore::{Progress, Watch};
-use mazurka_lang::{Code, Machine, NotWeak};
-use mazurka_memory::schedule::Schedule;
-use mazurka_memory::{End, Ending, Found, Threads, Visitor, visit};
-use rustc_hash::FxHashSet;
+use mazurka_core::record::{Kind, KindsRecord, Record, VERSION, Witness};
+use mazurka_core::{Bound, Counts, Kinds, Scope, StopReason, Verdict};
+use mazurka_explore::{Budget, Watch};
+use mazurka_lang::Code;
 
 use crate::run::{Plan, RunError, RunRecord};
 use crate::{Options, Program, Refused};
 
 pub use mazurka_memory::Memory;
+pub use orders::OrdersRecord;
 
+use search::{Answer, Question};
 use tell::{Narrator, One};
 
-/// The watch is asked once in so many executions.
-const PERIOD: u64 = 64;
-
-/// What a search looks at besides the counts.
-struct Look<'a, 'w> {
-    /// The kinds that violate.
-    counted: Kinds,
-    /// Whether a failure ends the search.
-    stops: bool,
-    watch: &'a mut Watch<'w>,
-    start: Instant,
-    executions: u64,
-    /// The first complete execution, and the first with another result.
-    finals: Vec<(Fingerprint, Schedule)>,
-    observed: FxHashSet<Fingerprint>,
-    /// The first complete execution that breaks each `ensures`, by its site.
-    broken: Vec<(u32, Schedule)>,
-    /// How many do.
-    failures: u64,
-    /// Why the watch has ended the search.
-    over: Option<Bound>,
-    /// Whether a step did more than one thing.
-    several: bool,
-}
-
-impl Look<'_, '_> {
-    /// Whether the search is to go on, as the watch says.
-    fn is_to_go_on(&mut self) -> ControlFlow<()> {
-        self.executions += 1;
-        if !self.executions.is_multiple_of(PERIOD) {
-            return ControlFlow::Continue(());
-        }
-        let progress = Progress {
-            counts: Counts {
-                executions: self.executions,
-                traces: Some(self.executions),
-                ..Counts::default()
-            },
-            elapsed: self.start.elapsed(),
-            done: None,
-            estimate: None,
-        };
-        match (self.watch)(&progress) {
-            ControlFlow::Continue(()) => ControlFlow::Continue(()),
-            ControlFlow::Break(bound) => {
-                self.over = Some(bound);
-                ControlFlow::Break(())
-            }
-        }
-    }
-
-    /// Looks at the result of a complete execution.
-    fn result<const APART: bool>(&mut self, end: &mut End<'_, Threads<Machine, APART>>) {
-        let (graph, program) = end.graph_and_program();
-        let machine = program.at_the_end(graph);
-        let observation = machine.observation();
-        let broken = machine.final_mishaps();
-        if self.observed.insert(observation) && self.finals.len() < 2 {
-            self.finals.push((observation, end.schedule()));
-        }
-        self.failures += broken.len() as u64;
-        for mishap in broken {
-            if self.broken.iter().all(|(site, _)| *site != mishap.site) {
-                self.broken.push((mishap.site, end.schedule()));
-            }
-        }
-    }
-}
-
-impl<const APART: bool> Visitor<Threads<Machine, APART>> for Look<'_, '_> {
-    fn end(&mut self, end: &mut End<'_, Threads<Machine, APART>>) -> ControlFlow<()> {
-        match end.ending() {
-            Ending::Complete => self.result(end),
-            Ending::Failed | Ending::Race => self.failures += 1,
-            Ending::Deadlock | Ending::Blocked | Ending::Discarded => {}
-        }
-        self.several |= end.graph_and_program().1.does_several();
-        let failed = self.failures > 0 && self.counted.contains(Kind::Failure);
-        if self.several || self.stops && failed {
-            return ControlFlow::Break(());
-        }
-        self.is_to_go_on()
-    }
-}
+/// Steps that are spent at least on orders with which a violated program passes.
+const LEAST_STEPS_FOR_ORDERS: u64 = 200_000;
 
 impl Program {
     /// The code, if the program has executions under a weak memory model.
@@ -141,71 +58,71 @@ impl Program {
         Ok(code)
     }
 
-    /// `check` or `explore` under a weak memory model.
+    /// `check`, `explore` or `orders` under a weak memory model.
     pub(crate) fn search_weakly(
         &self,
-        command: &'static str,
-        memory: Memory,
+        wanted: Wanted,
         options: &Options,
         watch: &mut Watch<'_>,
     ) -> Result<Record, Refused> {
+        let Wanted {
+            command, memory, ..
+        } = wanted;
         let code = self.weak_code()?;
-        let start = Instant::now();
-        let counted = match command {
-            "check" => self.counted(options),
-            _ => self.counted_by_explorers(options),
+        let options = &self.covering(options).started();
+        let budget = Budget::new(&options.limits);
+        let question = self.question(wanted, code, options);
+        let answer = question.ask(watch)?;
+        let races = answer.races;
+        let outcome = Outcome::new(command, &question, answer, budget.elapsed());
+        let mut record = self.weak_record(memory, options, outcome);
+        if wanted.seed.is_some() {
+            record.algorithm = "random".to_owned();
+        }
+        // What is behind a race is not explored, so it is not known to be out of reach.
+        let reached = options.reached.clone().filter(|_| !races);
+        let remarks = Options {
+            reached,
+            ..options.clone()
+        };
+        self.remark(&mut record, &remarks);
+        if command == "check" && record.verdict == Verdict::Violated {
+            let steps = record.counts.steps.max(LEAST_STEPS_FOR_ORDERS);
+            record.stronger = Self::stronger(question, steps, budget, watch);
+            record.seconds = budget.elapsed().as_secs_f64();
+        }
+        Ok(record)
+    }
+
+    /// What a command asks.
+    fn question<'a>(
+        &self,
+        wanted: Wanted,
+        code: &'a Arc<Code>,
+        options: &'a Options,
+    ) -> Question<'a> {
+        let counted = match wanted.command {
+            "explore" => self.counted_by_explorers(options),
+            _ => self.counted(options),
         };
         let counted = counted.without(Kinds::of(&[Kind::Livelock, Kind::Property]));
-        let mut look = Look {
-            counted,
-            stops: command == "check" && !options.keep_going,
-            watch,
-            start,
-            executions: 0,
-            finals: Vec::new(),
-            observed: FxHashSet::default(),
-            broken: Vec::new(),
-            failures: 0,
-            over: None,
-            several: false,
+        let stops = match wanted.command {
+            "check" if !options.keep_going => Kinds::of(&[Kind::Failure]),
+            "orders" => counted,
+            _ => Kinds::NONE,
         };
-        let limits = &options.limits;
-        let machine = || Machine::new(Arc::clone(code), limits.local);
-        let found = match code.starts_processes() {
-            true => visit(Threads::<_, false>::new(machine), memory, limits, &mut look),
-            false => visit(Threads::<_, true>::new(machine), memory, limits, &mut look),
-        };
-        if look.several {
-            return Err(NotWeak::SeveralInAStep.into());
-        }
-        let narrator = Narrator {
+        Question {
             code,
-            memory,
-            local: limits.local,
-        };
-        let mut shown = narrator.witnesses(&found, &look.broken, counted);
-        if let ([(_, one), (_, other)], true) =
-            (&look.finals[..], counted.contains(Kind::Nondeterminism))
-        {
-            shown.witnesses.push(narrator.difference(one, other));
-        }
-        let mut bounds = found.bounds.clone();
-        bounds.extend(look.over);
-        bounds.extend(shown.bounds);
-        let outcome = Outcome {
-            command,
+            memory: wanted.memory,
             counted,
-            counts: counts(&found, &look),
-            bounds,
-            stopped: found.stopped,
-            deterministic: deterministic(&found, &look),
-            elapsed: start.elapsed(),
-            witnesses: shown.witnesses,
-        };
-        Ok(self.weak_record(memory, options, outcome))
+            stops,
+            seed: wanted.seed,
+            options,
+        }
     }
 
     fn weak_record(&self, memory: Memory, options: &Options, outcome: Outcome) -> Record {
+        let met = outcome.met();
         let verdict = match (outcome.witnesses.is_empty(), outcome.bounds.is_empty()) {
             (false, _) => Verdict::Violated,
             (true, false) => Verdict::Inconclusive,
@@ -235,13 +152,16 @@ impl Program {
             solver: None,
             kinds: KindsRecord {
                 counted: outcome.counted.iter().collect(),
-                ..KindsRecord::default()
+                halted: outcome.halted || met.contains(&Kind::Failure),
+                met,
+                open: Vec::new(),
             },
             witnesses: outcome.witnesses,
             warnings: Vec::new(),
             coverage: None,
             memory: None,
             profile: None,
+            stronger: Vec::new(),
         };
         if stopped != StopReason::Complete {
             record.leave_open(Kinds::ALL);
@@ -281,6 +201,7 @@ impl Program {
             },
             bounds: Vec::new(),
             stopped: false,
+            halted: false,
             deterministic: None,
             elapsed: start.elapsed(),
             witnesses,
@@ -333,6 +254,7 @@ impl Program {
             },
             bounds: Vec::new(),
             stopped: false,
+            halted: false,
             deterministic: old.deterministic,
             elapsed: start.elapsed(),
             witnesses,
@@ -341,6 +263,15 @@ impl Program {
         record.scope.exhaustive = false;
         Ok(record)
     }
+}
+
+/// What is wanted of a search under a weak memory model.
+#[derive(Clone, Copy)]
+pub(crate) struct Wanted {
+    pub command: &'static str,
+    pub memory: Memory,
+    /// Draw executions at random, the same for the same number, in place of exploring all.
+    pub seed: Option<u64>,
 }
 
 /// Why a recorded run does not come again.
@@ -354,32 +285,44 @@ struct Outcome {
     counts: Counts,
     bounds: Vec<Bound>,
     stopped: bool,
+    /// Whether a failure that does not count has halted a process.
+    halted: bool,
     deterministic: Option<bool>,
     elapsed: Duration,
     witnesses: Vec<Witness>,
 }
 
-fn counts(found: &Found, look: &Look<'_, '_>) -> Counts {
-    let graphs = found.counts;
-    let executions = graphs.executions() - graphs.blocked - graphs.discarded;
-    Counts {
-        executions,
-        traces: Some(executions),
-        blocked: graphs.blocked,
-        discarded: graphs.discarded,
-        deadlocks: graphs.deadlocks,
-        failures: look.failures,
-        final_states: look.observed.len() as u64,
-        events: graphs.events,
-        steps: graphs.events,
-        ..Counts::default()
+impl Outcome {
+    /// What was met and does not count.
+    fn met(&self) -> Vec<Kind> {
+        let counts = &self.counts;
+        let met = [
+            (Kind::Failure, counts.failures > 0),
+            (Kind::Deadlock, counts.deadlocks > 0),
+            (Kind::Nondeterminism, self.deterministic == Some(false)),
+        ];
+        let met = met.into_iter().filter(|&(_, met)| met);
+        met.map(|(kind, _)| kind)
+            .filter(|&kind| !self.counted.contains(kind))
+            .collect()
     }
-}
 
-fn deterministic(found: &Found, look: &Look<'_, '_>) -> Option<bool> {
-    match look.observed.len() {
-        0 => None,
-        1 => found.is_exhaustive().then_some(true),
-        _ => Some(false),
+    fn new(
+        command: &'static str,
+        question: &Question<'_>,
+        answer: Answer,
+        elapsed: Duration,
+    ) -> Self {
+        Self {
+            command,
+            counted: question.counted,
+            counts: answer.counts,
+            bounds: answer.bounds,
+            stopped: answer.stopped,
+            halted: answer.halted,
+            deterministic: answer.deterministic,
+            elapsed,
+            witnesses: answer.witnesses,
+        }
     }
 }

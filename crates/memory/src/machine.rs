@@ -177,7 +177,7 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         if let Some((cell, value)) = cell {
             machine.set_value(cell, value);
         }
-        let event = machine.step(process(thread), &[]).ok()?;
+        let event = machine.try_step(process(thread)).ok()?;
         let choice = event.outcomes.first();
         let mut probe = Probe {
             first: event.touched.first().copied(),
@@ -302,15 +302,25 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         more
     }
 
-    /// Where the mishap is that has halted a process.
-    fn site_of_mishap(&mut self, thread: ThreadId) -> u32 {
+    /// The mishap that has halted a process.
+    fn mishap(&mut self, thread: ThreadId) -> Option<Mishap> {
         let halts = |mishap: &&Mishap| mishap.process == Some(process(thread));
         let machine = self.machine(thread);
         let later = machine.events().iter().rev();
         let later = later.flat_map(|event| &event.mishaps);
         let mut all = later.chain(machine.initial_mishaps());
-        // A process that has failed has met one.
-        all.find(halts).map_or(0, |mishap| mishap.site)
+        all.find(halts).copied()
+    }
+
+    /// Whether a mishap that [counts](mazurka_core::Execution::counts) has halted one of so many
+    /// threads.
+    pub fn has_failed(&mut self, threads: u32) -> bool {
+        (0..threads).map(ThreadId).any(|thread| {
+            let status = self.machine(thread).status(process(thread));
+            let halted = matches!(status, Status::Failed | Status::Lost);
+            let mishap = if halted { self.mishap(thread) } else { None };
+            mishap.is_some_and(|mishap| self.machine(thread).counts(&mishap))
+        })
     }
 
     /// Puts into the cell of the next step what it reads. Returns the lock that it takes or frees.
@@ -391,7 +401,10 @@ impl<M: WeakMemory, const APART: bool> Program for Threads<M, APART> {
         match self.machine(thread).status(process(thread)) {
             Status::Ended | Status::Unborn => Action::End,
             Status::Discarded => Action::Discard,
-            Status::Failed | Status::Lost => Action::Fail(self.site_of_mishap(thread)),
+            // A process that has failed has met a mishap.
+            Status::Failed | Status::Lost => {
+                Action::Fail(self.mishap(thread).map_or(0, |mishap| mishap.site))
+            }
             Status::Ready | Status::Waiting => self.alive(thread),
         }
     }

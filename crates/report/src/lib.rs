@@ -16,6 +16,7 @@
 //! | [`net_dot`], [`net_svg`] | the net of a small program |
 //! | [`permutations`] | the permutations of `permute` |
 //! | [`order_dot`], [`order_svg`] | the partial order of one of them |
+//! | [`orders()`] | the answer of `orders`: which orders have to be stronger or can be weaker |
 //! | [`reached`] | the answer of `reach`, and the run that gets there |
 //! | [`symbolic_states`] | the final symbolic states of `symbolic` |
 //! | [`curve_svg`] | the number of symbolic states during the search |
@@ -36,6 +37,7 @@ mod lanes;
 mod layers;
 mod net;
 mod order;
+mod orders;
 mod paint;
 mod permute;
 mod profile;
@@ -66,6 +68,7 @@ pub use json::json;
 pub use lanes::Lanes;
 pub use net::{net_dot, net_svg, net_table, states_table};
 pub use order::{order_dot, order_svg};
+pub use orders::orders;
 pub use paint::Paint;
 pub use permute::permutations;
 pub use proof::{MOST_GOALS, proof_html, proof_svg, proof_tree, proved, unchecked};

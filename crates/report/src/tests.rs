@@ -46,6 +46,7 @@ pub(crate) fn record(outcome: Verdict, bounds: Vec<Bound>, witnesses: Vec<Witnes
         coverage: None,
         memory: None,
         profile: None,
+        stronger: Vec::new(),
         memory_model: None,
     }
 }

@@ -5,7 +5,7 @@ use mazurka_core::{Fairness, Kind, Kinds, StopReason, Verdict};
 
 use crate::shell::{determinism_command, named_properties};
 use crate::table::effort;
-use crate::{View, bounds, counted, witness};
+use crate::{View, bounds, counted, orders, witness};
 
 /// What takes so many seconds is long enough to want to know how fast it was.
 const LONG: f64 = 2.0;
@@ -35,6 +35,7 @@ pub fn verdict(record: &Record, view: &View) -> String {
                     text += &witness::replay(record, evidence, view);
                 }
             }
+            text += &orders::stronger(record);
             text += &not_explored(record, view);
             text += &cut(record, view);
             text += &still_open(record, view);

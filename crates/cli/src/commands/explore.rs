@@ -133,8 +133,14 @@ impl ExploreArgs {
         let Some(memory) = weak else {
             return Ok(());
         };
+        if let Algorithm::Pct(_) = self.algorithm {
+            return Err(Refusal::Message(format!(
+                "pct finds bugs by the order of steps, and under --memory {memory} what is read matters too: use --algorithm random"
+            )));
+        }
+        let offered = matches!(self.algorithm, Algorithm::Optimal | Algorithm::Random(_));
         let others = [
-            (self.algorithm != Algorithm::Optimal, "--algorithm"),
+            (!offered, "--algorithm"),
             (self.checkpoint.is_some(), "--checkpoint"),
             (self.resume.is_some(), "--resume"),
             (self.tests.is_some(), "--tests"),

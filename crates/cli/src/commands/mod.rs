@@ -5,6 +5,7 @@ mod check;
 mod check_proof;
 mod completions;
 mod explore;
+mod orders;
 mod permute;
 mod prove;
 mod reach;
@@ -63,6 +64,7 @@ enum Command {
     Step(step::StepArgs),
     Permute(permute::PermuteArgs),
     Replay(replay::ReplayArgs),
+    Orders(orders::OrdersArgs),
     Prove(prove::ProveArgs),
     CheckProof(check_proof::CheckProofArgs),
     Bench(bench::BenchArgs),
@@ -84,6 +86,7 @@ pub(crate) fn execute(cli: &Cli) -> Exit {
         Command::Step(args) => step::step(args),
         Command::Permute(args) => permute::permute(args),
         Command::Replay(args) => replay::replay(args),
+        Command::Orders(args) => orders::orders(args),
         Command::Prove(args) => prove::prove(args),
         Command::CheckProof(args) => check_proof::check_proof(args),
         Command::Bench(args) => bench::bench(args),
@@ -137,6 +140,7 @@ impl Command {
             Command::Run(args) => &args.output,
             Command::Permute(args) => &args.output,
             Command::Replay(args) => &args.output,
+            Command::Orders(args) => &args.output,
             Command::Prove(args) => &args.output,
             Command::Step(_)
             | Command::CheckProof(_)

@@ -180,3 +180,245 @@ process main {
     let sc = with_input(&["explore", "-", "--format", "json"], program);
     assert_eq!(sc.json()["executions"], 18);
 }
+
+#[test]
+fn orders_of_swallowed_accesses_are_those_of_the_source() {
+    let program = "atomicity access
+var x, y: atomic int = 0
+var a, b: int = 0
+ensures a == 1 || b == 1
+process { let r = 0; x.store(1, seq_cst); READ(y); a := r }
+process { let r = 0; y.store(1, seq_cst); READ(x); b := r }
+";
+    let read = |how: &str, order: &str| {
+        let read = |place| how.replace("PLACE", place).replace("ORDER", order);
+        let program = program.replace("READ(x)", &read("x"));
+        let program = program.replace("READ(y)", &read("y"));
+        with_input(&["check", "-", "--memory", "rc11", "-q"], &program).code
+    };
+    for how in [
+        "r := PLACE.load(ORDER)",
+        "r := 0 <| PLACE.load(ORDER) == 0 |> r := 1",
+        "atomic { r := PLACE.load(ORDER) }",
+        "PLACE.load(ORDER) == 1 && r == 0 |>* r := 1",
+        "if PLACE.load(ORDER) == 1 { r := 1 }",
+    ] {
+        assert_eq!(read(how, "seq_cst"), 0, "{how}");
+        assert_eq!(read(how, "acquire"), 1, "{how}");
+    }
+}
+
+#[test]
+fn failures_that_do_not_count_do_not_violate() {
+    let program = "atomicity access
+var x: atomic int = 0
+ensures fine: x >= 0
+process { x.store(1, relaxed); assert x == 2 }
+";
+    let said = with_input(
+        &["check", "-", "--memory", "rc11", "--property", "fine"],
+        program,
+    );
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(
+        said.out.contains("1 failure that does not count"),
+        "{said:?}"
+    );
+    assert!(said.out.contains("not explored"), "{said:?}");
+}
+
+#[test]
+fn the_number_of_workers_changes_nothing() {
+    let program = "atomicity access
+var x, y: atomic int = 0
+process (i in 0..4) { let r = x.fetch_add(1, relaxed); y.store(r, relaxed) }
+process { let r = y.load(relaxed); assert r != 2 }
+";
+    for command in [&["explore"][..], &["check"], &["check", "--keep-going"]] {
+        let said = |jobs: &str| {
+            let more = ["-", "--memory", "rc11", "--format", "json", "--jobs", jobs];
+            let mut json = with_input(&[command, &more[..]].concat(), program).json();
+            json["seconds"] = 0.into();
+            json["options"]["jobs"] = 0.into();
+            json
+        };
+        let one = said("1");
+        assert_eq!(one["verdict"], "violated");
+        if command[0] == "explore" {
+            // The updates in any order, the stores in any order, and what the load reads.
+            assert_eq!(one["executions"], 24 * 24 * 5);
+        }
+        for jobs in ["2", "3"] {
+            assert_eq!(one, said(jobs), "{command:?}");
+        }
+    }
+}
+
+#[test]
+fn what_no_weak_execution_reaches_is_warned_about() {
+    let program = "atomicity access
+var x, y: atomic int = 0
+process { x.store(1, ORDER); y.store(1, ORDER) }
+process { if y.load(ORDER) == 1 { if x.load(ORDER) == 0 { assert y == 1 } } }
+";
+    let said = |order: &str, memory: &str| {
+        let program = program.replace("ORDER", order);
+        with_input(
+            &["check", "-", "--memory", memory, "--format", "json"],
+            &program,
+        )
+        .json()
+    };
+    let codes = |json: &serde_json::Value| -> Vec<String> {
+        let all = json["warnings"].as_array().cloned().unwrap_or_default();
+        let code = |one: &serde_json::Value| one["code"].as_str().unwrap_or_default().to_owned();
+        all.iter()
+            .map(code)
+            .filter(|code| code.starts_with("W02"))
+            .collect()
+    };
+    let (relaxed, ordered) = (said("relaxed", "rc11"), said("seq_cst", "rc11"));
+    assert!(codes(&relaxed).is_empty(), "{relaxed}");
+    assert!(!codes(&ordered).is_empty(), "{ordered}");
+    let sc = said("seq_cst", "sc");
+    assert_eq!(codes(&sc), codes(&ordered));
+    assert_eq!(sc["coverage"], ordered["coverage"]);
+}
+
+#[test]
+fn orders_are_told_as_text_and_json() {
+    let program = sb("relaxed");
+    let said = with_input(&["orders", "-", "--memory", "rc11"], &program);
+    assert_eq!(said.code, 1, "{said:?}");
+    assert!(
+        said.out.contains("these orders are too weak"),
+        "{}",
+        said.out
+    );
+    assert_eq!(said.out.matches("relaxed -> seq_cst").count(), 4);
+    let arguments = ["orders", "-", "--memory", "rc11", "--format", "json"];
+    let json = with_input(&arguments, &program).json();
+    assert_eq!(json["orders"]["advice"], "strengthen");
+    assert_eq!(json["orders"]["accesses"][3]["advised"], "seq_cst");
+    let said = with_input(&["orders", "-", "--memory", "rc11"], &sb("seq_cst"));
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(said.out.contains("no order can be weaker"), "{}", said.out);
+    for arguments in [&["orders", "-"][..], &["orders", "-", "--memory", "sc"]] {
+        let said = with_input(arguments, &program);
+        assert_eq!(said.code, 3, "{said:?}");
+        assert!(said.err.contains("--memory rc11"), "{said:?}");
+    }
+    let check = with_input(&["check", "-", "--memory", "rc11"], &program);
+    assert!(check.out.contains("would forbid it"), "{}", check.out);
+}
+
+#[test]
+fn executions_are_drawn_under_a_weak_model() {
+    let program = "atomicity access
+var x, y: atomic int = 0
+var a, b: int = 0
+ensures a == 1 || b == 1
+process left (i in 0..6) { x.fetch_add(1, relaxed) }
+process { x.store(9, release); let r = y.load(acquire); a := r }
+process { y.store(1, release); let r = x.load(acquire); b := if r > 0 then 1 else 0 }
+";
+    let draw = |seed: &str| {
+        let arguments = ["explore", "-", "--memory", "rc11", "--algorithm", "random"];
+        let more = [
+            "--max-executions",
+            "300",
+            "--format",
+            "json",
+            "--seed",
+            seed,
+        ];
+        let said = with_input(&[&arguments[..], &more].concat(), program);
+        let mut json = said.json();
+        json["seconds"] = 0.into();
+        (said.code, json)
+    };
+    let (code, found) = draw("1");
+    assert_eq!(code, 1, "{found}");
+    assert_eq!(found["algorithm"], "random");
+    assert_eq!(found["executions"], 300);
+    assert!(found["traces"].as_u64() <= Some(300) && found["traces"].as_u64() > Some(100));
+    assert_eq!(found["scope"]["exhaustive"], false);
+    assert_eq!(found, draw("1").1);
+    assert_ne!(found["witnesses"], draw("2").1["witnesses"]);
+    let schedule = found["witnesses"][0]["runs"][0]["schedule"].as_str();
+    let schedule = schedule.expect("a schedule");
+    let run = with_input(
+        &["run", "-", "--memory", "rc11", "--schedule", schedule],
+        program,
+    );
+    assert_eq!(run.code, 1, "{run:?}");
+    // Nothing wrong in a sample says little.
+    let fine = program
+        .replace("release", "seq_cst")
+        .replace("acquire", "seq_cst");
+    let said = with_input(
+        &["explore", "-", "--memory", "rc11", "--algorithm", "random"],
+        &fine,
+    );
+    assert_eq!(said.code, 2, "{said:?}");
+    assert!(said.out.contains("1000 executions"), "{said:?}");
+    let pct = with_input(
+        &["explore", "-", "--memory", "rc11", "--algorithm", "pct"],
+        program,
+    );
+    assert_eq!(pct.code, 3, "{pct:?}");
+    assert!(pct.err.contains("use --algorithm random"), "{pct:?}");
+}
+
+#[test]
+fn execution_graphs_are_drawn() {
+    let program = "atomicity access
+var m: int = 0
+var f, x: atomic int = 0
+process sender { m := 42; f.store(1, release) }
+process relay { f.fetch_add(1, relaxed) }
+process receiver { await f.load(acquire) == 2; x.store(1, relaxed); assert m == 41 }
+process { x.store(2, relaxed) }
+";
+    let said = with_input(
+        &["check", "-", "--memory", "rc11", "--format", "svg"],
+        program,
+    );
+    assert_eq!(said.code, 1, "{said:?}");
+    // The release sequence: the update carries on what the store released.
+    for words in [
+        ">sw<",
+        "rf mo<",
+        "sw: synchronises with",
+        "rf: the write that is read",
+        "mo: the next write of the place",
+        "✗ failure: assertion failed",
+    ] {
+        assert!(said.out.contains(words), "{words}: {}", said.out);
+    }
+    let dot = with_input(
+        &["check", "-", "--memory", "rc11", "--format", "dot"],
+        program,
+    );
+    assert!(dot.out.contains("label=\"sw\""), "{}", dot.out);
+    let weak = with_input(
+        &["check", "-", "--memory", "tso", "--format", "svg"],
+        &sb("relaxed"),
+    );
+    assert!(
+        weak.out.contains("fr: the write that overwrites"),
+        "{}",
+        weak.out
+    );
+    // Interleavings have no such relations.
+    let sc = with_input(&["check", "-", "--format", "svg"], program);
+    assert!(!sc.out.contains("rf:"), "{}", sc.out);
+    let run = with_input(&["run", "-", "--memory", "ra", "--format", "svg"], program);
+    assert!(run.out.contains("<svg"), "{run:?}");
+    let explored = with_input(
+        &["explore", "-", "--memory", "rc11", "--format", "svg"],
+        program,
+    );
+    assert_eq!(explored.code, 3, "{explored:?}");
+    assert!(explored.err.contains("without pictures"), "{explored:?}");
+}

@@ -13,6 +13,7 @@ mod fold;
 mod globals;
 pub mod hir;
 mod message;
+mod ordered;
 mod processes;
 pub(crate) mod refuse;
 mod settings;
@@ -32,6 +33,7 @@ use mazurka_diagnostics::{Diagnostic, Span, nearest};
 use crate::syntax::ast::Name;
 use crate::syntax::parser::{foreign, parse};
 
+pub use ordered::{Ordered, OrderedAccess};
 pub use settings::Setting;
 pub use unknowns::Unknowns;
 

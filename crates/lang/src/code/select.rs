@@ -1,6 +1,8 @@
-//! Properties by name: a program of which only some are looked at.
+//! The same program with less or with something else: with some of its properties only, or with
+//! other orders of its accesses.
 
-use mazurka_core::{Kind, Kinds, Mishap};
+use mazurka_core::{AccessOrder, Kind, Kinds, Mishap};
+use mazurka_diagnostics::Span;
 
 use super::Code;
 use super::fault::Site;
@@ -52,6 +54,33 @@ impl Code {
             inputs: self.inputs.clone(),
             fairness: self.fairness,
             only_stated: !kinds.contains(Kind::Failure),
+            ..code
+        }
+    }
+
+    /// The same program with other orders of some accesses, which are known by where they stand.
+    ///
+    /// ```
+    /// use mazurka_core::MemoryOrder;
+    /// use mazurka_lang::{compile, load};
+    ///
+    /// let source = "atomicity access  var x: atomic int = 0  process { x.store(1, release) }";
+    /// let code = compile(&load(source, &[]).unwrap(), source).unwrap();
+    /// let store = code.program().ordered_accesses()[0];
+    /// let other = code.with_orders([(store.span, MemoryOrder::Relaxed.into())]);
+    /// let store = other.program().ordered_accesses()[0];
+    /// assert_eq!(store.order.order, MemoryOrder::Relaxed);
+    /// ```
+    #[must_use]
+    pub fn with_orders(&self, orders: impl IntoIterator<Item = (Span, AccessOrder)>) -> Self {
+        let mut program = hir::Program::clone(&self.program);
+        program.orders.extend(orders);
+        let code = compile(&program, &self.source);
+        let code = code.unwrap_or_else(|_| unreachable!("orders are no part of what is checked"));
+        Self {
+            inputs: self.inputs.clone(),
+            fairness: self.fairness,
+            only_stated: self.only_stated,
             ..code
         }
     }

@@ -202,7 +202,7 @@ impl Code {
         let text = step.span.text(&self.source);
         // An update is a whole statement, and its name says what is done with the result.
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        step.order.map(|_| words)
+        self.program.orders.get(&step.span).map(|_| words)
     }
 
     /// The name of the constant that stands here in the source, if one does and nothing else.

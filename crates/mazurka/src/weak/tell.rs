@@ -75,6 +75,7 @@ impl Narrator<'_> {
             let told = self.retell(schedule);
             let witness = match site {
                 Some(site) => match told.mishap(site) {
+                    Some(mishap) if !told.machine.counts(&mishap) => continue,
                     Some(mishap) if mishap.kind == MishapKind::Failure => told.failure(&mishap),
                     Some(mishap) => {
                         shown.bounds.extend(self.bound(mishap.kind));

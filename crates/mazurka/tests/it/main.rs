@@ -8,6 +8,7 @@ mod coverage;
 mod estimate;
 mod inputs;
 mod limits;
+mod orders;
 mod parallel;
 mod permute;
 mod pictures;

@@ -221,6 +221,11 @@ impl<P: Program> End<'_, P> {
 pub trait Visitor<P> {
     /// An execution has ended. To break is to stop the search.
     fn end(&mut self, end: &mut End<'_, P>) -> ControlFlow<()>;
+
+    /// The search has made a thousand events or so. To break is to stop it.
+    fn goes_on(&mut self) -> ControlFlow<()> {
+        ControlFlow::Continue(())
+    }
 }
 
 impl<P, F: FnMut(&mut End<'_, P>) -> ControlFlow<()>> Visitor<P> for F {

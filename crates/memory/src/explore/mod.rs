@@ -247,13 +247,15 @@ impl<'a, P: Program, M: Model, V: Visitor<P>> Explorer<'a, P, M, V> {
         {
             return self.stop(Bound::MaxSteps(most));
         }
-        if let Some(time) = self.limits.time
-            && made.is_multiple_of(PERIOD)
-            && self.start.elapsed() >= time
-        {
-            return self.stop(Bound::TimeLimit(time.as_millis() as u64));
+        if !made.is_multiple_of(PERIOD) {
+            return ControlFlow::Continue(());
         }
-        ControlFlow::Continue(())
+        match self.limits.time {
+            Some(time) if self.start.elapsed() >= time => {
+                self.stop(Bound::TimeLimit(time.as_millis() as u64))
+            }
+            _ => self.visitor.goes_on(),
+        }
     }
 
     /// A limit ends the search.

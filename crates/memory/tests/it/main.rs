@@ -1,11 +1,13 @@
 //! The engine against published figures, and against an oracle of its own.
 
+mod corpus;
 mod figures;
 mod generate;
 mod machines;
 mod maz;
 mod mutants;
 mod oracle;
+mod pairs;
 mod preemptions;
 mod programs;
 mod races;

@@ -126,27 +126,36 @@ impl Generator {
 
 /// What an engine has seen.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Seen {
-    complete: u64,
-    deadlocks: u64,
+pub struct Seen {
+    pub complete: u64,
+    pub deadlocks: u64,
     results: BTreeSet<u128>,
-    failures: BTreeSet<u32>,
-    deadlocked: bool,
+    pub failures: BTreeSet<u32>,
+    pub deadlocked: bool,
 }
 
-fn graphs<const APART: bool>(code: &Arc<Code>) -> Seen {
+/// What the engine of graphs sees under sc; none if a limit was reached or a step does too much.
+pub fn graphs<const APART: bool>(code: &Arc<Code>, limits: &Limits) -> Option<Seen> {
     let machine = || Machine::new(code.clone(), MAX_LOCAL);
     let mut results = BTreeSet::new();
+    let mut broken_at_the_end = BTreeSet::new();
+    let mut several = false;
     let mut look = |end: &mut End<'_, Threads<Machine, APART>>| {
+        several |= end.program().does_several();
         if end.ending() == Ending::Complete {
             let (graph, threads) = end.graph_and_program();
-            results.insert(threads.at_the_end(graph).observation().bits());
+            let machine = threads.at_the_end(graph);
+            results.insert(machine.observation().bits());
+            let broken = machine.final_mishaps();
+            broken_at_the_end.extend(broken.iter().map(|mishap| mishap.site));
         }
         ControlFlow::Continue(())
     };
     let program = Threads::<_, APART>::new(machine);
-    let found = visit(program, Memory::Sc, &Limits::default(), &mut look);
-    assert!(found.is_exhaustive());
+    let found = visit(program, Memory::Sc, limits, &mut look);
+    if !found.is_exhaustive() || several {
+        return None;
+    }
     let failures = found
         .findings
         .iter()
@@ -154,13 +163,13 @@ fn graphs<const APART: bool>(code: &Arc<Code>) -> Seen {
             Failure::Failed { code, .. } => Some(code),
             _ => None,
         });
-    Seen {
+    Some(Seen {
         complete: found.counts.complete,
         deadlocks: found.counts.deadlocks,
-        failures: failures.collect(),
+        failures: failures.chain(broken_at_the_end).collect(),
         deadlocked: found.counts.deadlocks > 0,
         results,
-    }
+    })
 }
 
 #[derive(Default)]
@@ -183,20 +192,23 @@ impl Observer<Machine> for Ends {
     }
 }
 
-fn interleavings(code: &Arc<Code>) -> Seen {
+/// What Optimal-DPOR sees; none if a limit was reached.
+pub fn interleavings(code: &Arc<Code>, limits: &Limits) -> Option<Seen> {
     let mut machine = Machine::new(code.clone(), MAX_LOCAL);
     let search = Search {
         algorithm: Algorithm::Optimal,
-        limits: Limits::default(),
+        limits: limits.clone(),
         goal: Goal::Everything,
     };
     let mut ends = Ends::default();
     let mut watch = |_: &mazurka_explore::Progress| ControlFlow::Continue(());
     let found = search.run(&mut machine, &mut watch, &mut ends);
-    assert!(found.bounds.is_empty(), "{:?}", found.bounds);
+    if !found.bounds.is_empty() {
+        return None;
+    }
     let sites = found.failures.iter().filter_map(|finding| finding.mishap);
     ends.0.failures = sites.map(|mishap| mishap.site).collect();
-    ends.0
+    Some(ends.0)
 }
 
 fn compare(seed: u64, style: Style) -> Seen {
@@ -205,12 +217,14 @@ fn compare(seed: u64, style: Style) -> Seen {
     let code = Arc::new(compile(&program, &source).expect("code"));
     code.accesses_are_steps()
         .unwrap_or_else(|why| panic!("{source}\n{why}"));
-    let expected = interleavings(&code);
-    let mut all = vec![graphs::<false>(&code)];
+    let limits = Limits::default();
+    let expected = interleavings(&code, &limits).expect("all of it");
+    let mut all = vec![graphs::<false>(&code, &limits)];
     if !code.starts_processes() {
-        all.push(graphs::<true>(&code));
+        all.push(graphs::<true>(&code, &limits));
     }
-    for mut found in all {
+    for found in all {
+        let mut found = found.expect("all of it");
         if style == Style::Everything {
             (found.complete, found.deadlocks) = (expected.complete, expected.deadlocks);
         }

@@ -1,6 +1,6 @@
 //! Lanes for Graphviz: a cluster for each process, steps one below the other.
 
-use super::{Cell, Lanes, Panel, Style};
+use super::{Arrow, Cell, Lanes, Panel, Style};
 use crate::dot::quoted;
 
 /// The whole picture as a `digraph`.
@@ -8,6 +8,7 @@ pub(super) fn draw(lanes: &Lanes) -> String {
     let mut heading = lanes.heading.clone();
     heading.extend(lanes.left_out());
     heading.extend(lanes.foot.iter().cloned());
+    heading.extend(lanes.relations().into_iter().map(str::to_owned));
     let mut text = String::from("digraph run {\n");
     text += &format!("  label={};\n", quoted(&heading.join("\n")));
     text += "  labelloc=t;\n  fontname=monospace;\n";
@@ -41,6 +42,7 @@ impl Pen<'_> {
         text += "  }\n";
         text += &self.time();
         text += &self.races();
+        text += &self.relations();
         text += &self.repeats();
         text
     }
@@ -143,6 +145,24 @@ impl Pen<'_> {
             )
         };
         nodes.windows(2).map(edge).collect()
+    }
+
+    fn relations(&self) -> String {
+        let edge = |arrow: &Arrow| {
+            let [from, to] = [arrow.from, arrow.to].map(|(row, lane)| self.node(row, lane));
+            let style = arrow.style();
+            let (label, colour) = (quoted(&arrow.label()), style.colour());
+            let dashed = if style.is_dashed() {
+                ", style=dashed"
+            } else {
+                ""
+            };
+            format!(
+                "  {from} -> {to} [label={label}, color=\"{colour}\", fontcolor=\"{colour}\"{dashed}, \
+                 constraint=false];\n"
+            )
+        };
+        self.panel.arrows.iter().map(edge).collect()
     }
 
     fn repeats(&self) -> String {

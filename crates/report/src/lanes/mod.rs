@@ -1,10 +1,12 @@
 //! A run as lanes: one for each process, time goes down.
 //!
 //! [`Lanes`] is the picture without its places: which boxes stand in which row and lane, what they
-//! say, which locks are held from where to where. `svg` and `dot` draw it.
+//! say, which locks are held from where to where, and under a weak memory model the relations of
+//! the execution graph (`relations`). `svg` and `dot` draw it.
 
 mod dot;
 mod model;
+mod relations;
 mod svg;
 #[cfg(test)]
 mod tests;
@@ -14,7 +16,8 @@ use mazurka_core::record::{Kind, Record, Run, Witness};
 use crate::verdict::{headline, replayed, title};
 use crate::{OneRun, View, witness};
 
-use model::{Cell, Held, Panel, Row, Style, Tone};
+use model::{Arrow, Cell, Held, Panel, Row, Style, Tone};
+use relations::Name;
 
 /// Longer texts are cut.
 const NOTE_WIDTH: usize = 400;
@@ -59,6 +62,7 @@ impl Lanes {
         if record.witnesses.is_empty() {
             heading.push("no counterexample was found, so there is no run to draw".to_owned());
         }
+        let model = record.memory_model.as_deref();
         let mut panels = Vec::new();
         let mut foot = Vec::new();
         for evidence in &record.witnesses {
@@ -75,7 +79,7 @@ impl Lanes {
                     _ => "the other run",
                 };
                 let notes = std::mem::take(&mut notes);
-                panels.push(Panel::new(name, notes, run, &[evidence]));
+                panels.push(Panel::new(name, notes, run, &[evidence], model));
             }
             foot.extend(differences(evidence));
         }
@@ -102,11 +106,21 @@ impl Lanes {
             heading.extend(inputs(one.run));
         }
         let evidence: Vec<&Witness> = record.witnesses.iter().collect();
+        let model = record.memory_model.as_deref();
         Self {
             heading,
-            panels: vec![Panel::new("", notes, one.run, &evidence)],
+            panels: vec![Panel::new("", notes, one.run, &evidence, model)],
             foot: Vec::new(),
         }
+    }
+
+    /// What the names of relations mean, of those that occur.
+    fn relations(&self) -> Vec<&'static str> {
+        let arrows = self.panels.iter().flat_map(|panel| &panel.arrows);
+        let known: Vec<Name> = arrows.flat_map(|arrow| arrow.names.clone()).collect();
+        let occurs = |name: &Name| known.contains(name);
+        let names = Name::ALL.into_iter().filter(occurs);
+        names.map(Name::meaning).collect()
     }
 
     /// What is too much to be drawn, in a sentence.

@@ -3,6 +3,7 @@
 use mazurka_core::record::{EndStatus, Ending, Kind, ProcessEnd, Run, Step, Waiting, Witness};
 
 use super::NOTE_WIDTH;
+use super::relations::{Name, Relation, relations};
 use crate::events::{bindings, marks, values};
 use crate::{clip, counted};
 
@@ -21,6 +22,8 @@ pub(crate) struct Panel {
     pub lanes: Vec<Lane>,
     pub rows: Vec<Row>,
     pub locks: Vec<Held>,
+    /// The relations of the execution graph, under a weak memory model.
+    pub arrows: Vec<Arrow>,
     /// How it ends; whether that is bad.
     pub ending: Vec<(bool, String)>,
     /// For a run that goes on for ever: the first and the last row of what repeats.
@@ -106,6 +109,30 @@ pub(crate) struct Held {
     pub title: String,
 }
 
+/// A relation between two steps.
+#[derive(Clone, Debug)]
+pub(crate) struct Arrow {
+    /// The row and the lane of the one.
+    pub from: (usize, usize),
+    /// Those of the other.
+    pub to: (usize, usize),
+    pub names: Vec<Name>,
+    pub title: String,
+}
+
+impl Arrow {
+    /// What is written beside it.
+    pub fn label(&self) -> String {
+        let names: Vec<&str> = self.names.iter().map(|name| name.short()).collect();
+        names.join(" ")
+    }
+
+    /// The name that decides how it is drawn.
+    pub fn style(&self) -> Name {
+        self.names[0]
+    }
+}
+
 /// A run, and what the boxes need to know of it.
 struct Facts<'a> {
     run: &'a Run,
@@ -119,7 +146,13 @@ struct Facts<'a> {
 
 impl Panel {
     /// A run, and what it is evidence for.
-    pub fn new(name: &str, notes: Vec<String>, run: &Run, evidence: &[&Witness]) -> Self {
+    pub fn new(
+        name: &str,
+        notes: Vec<String>,
+        run: &Run,
+        evidence: &[&Witness],
+        model: Option<&str>,
+    ) -> Self {
         let facts = Facts {
             run,
             evidence,
@@ -136,6 +169,7 @@ impl Panel {
             lanes: lanes(run, &facts.ends, &facts.drawn),
             rows: Vec::new(),
             locks: Vec::new(),
+            arrows: Vec::new(),
             ending: ending(run, evidence),
             repeats: None,
         };
@@ -143,7 +177,28 @@ impl Panel {
         let places = panel.add_steps(&facts, lasso);
         panel.add_ends(run, &facts.ends);
         panel.locks = panel.held(run, &places);
+        let related = relations(run, model);
+        panel.arrows = related
+            .into_iter()
+            .filter_map(|relation| panel.arrow(&places, relation))
+            .collect();
         panel
+    }
+
+    /// A relation of steps as one of boxes; none if one of them is not drawn.
+    fn arrow(&self, places: &[usize], relation: Relation) -> Option<Arrow> {
+        let place = |at: usize| {
+            let row = places[at];
+            let drawn = self.rows[row].number == Some(at + 1);
+            let cell = self.rows[row].cells.first().filter(|_| drawn)?;
+            Some((row, cell.lane))
+        };
+        Some(Arrow {
+            from: place(relation.from)?,
+            to: place(relation.to)?,
+            title: format!("step {} to step {}", relation.from + 1, relation.to + 1),
+            names: relation.names,
+        })
     }
 
     fn lane_of(&self, process: &str) -> Option<usize> {

@@ -3,12 +3,16 @@
 //! A lane is as wide as what stands in it, and a row as high, so nothing overlaps. The bars of
 //! locks stand to the left of the boxes of their lane, each in a track of its own while it is held.
 
-use super::{Cell, Held, Lanes, Panel, Row, Style, Tone};
+use super::{Arrow, Cell, Held, Lanes, Panel, Row, Style, Tone};
 use crate::clip;
 use crate::svg::{INK, LETTER, LINE, MARGIN, PAPER, sheet, titled, wide, words};
 
 /// Sizes, in pixels.
 const GAP: f64 = 22.0;
+/// The same where arrows with names go from lane to lane.
+const ARROW_GAP: f64 = 84.0;
+/// Between the ends of arrows at one box.
+const ARROWS: f64 = 5.0;
 const PAD: f64 = 8.0;
 const TRACK: f64 = 19.0;
 const BAR: f64 = 7.0;
@@ -108,6 +112,7 @@ fn legend(lanes: &Lanes) -> Vec<&'static str> {
     if lanes.panels.iter().any(|panel| !panel.locks.is_empty()) {
         lines.push("a bar beside a lane: the process holds the lock");
     }
+    lines.extend(lanes.relations());
     lines
 }
 
@@ -169,6 +174,11 @@ impl Layout {
         let numbers = wide(&numbers.map_or(String::new(), |number| number.to_string()));
         let bend = if panel.repeats.is_some() { RETURN } else { 0.0 };
         let numbers = MARGIN + bend + numbers;
+        let gap = if panel.arrows.is_empty() {
+            GAP
+        } else {
+            ARROW_GAP
+        };
         let mut left = numbers + GAP;
         let mut columns = Vec::with_capacity(panel.lanes.len());
         for (lane, known) in panel.lanes.iter().enumerate() {
@@ -189,10 +199,16 @@ impl Layout {
                 let width = lines.fold(0.0, f64::max);
                 columns[lane].width = columns[lane].width.max(width + 2.0 * PAD);
             }
-            left += columns[lane].width + GAP;
+            left += columns[lane].width + gap;
         }
         let notes = panel.rows.iter().map(|row| MARGIN + bend + wide(&row.note));
-        let right = notes.fold(left - GAP, f64::max) + MARGIN;
+        // Arrows within the last lane stand to the right of it.
+        let last = if panel.arrows.is_empty() {
+            gap
+        } else {
+            gap / 2.0
+        };
+        let right = notes.fold(left - last, f64::max) + MARGIN;
         let mut y = top + 2.0 * LINE;
         let mut rows = Vec::with_capacity(panel.rows.len());
         for row in &panel.rows {
@@ -238,7 +254,79 @@ impl Layout {
                 text += &self.cell(cell, top, height);
             }
         }
+        for at in 0..panel.arrows.len() {
+            text += &self.arrow(panel, at);
+        }
         text
+    }
+
+    /// A relation: from the side of one box to the side of another, with its name in the middle.
+    fn arrow(&self, panel: &Panel, at: usize) -> String {
+        let arrow = &panel.arrows[at];
+        let ((_, from), (_, to)) = (arrow.from, arrow.to);
+        // Within a lane it leaves and comes back on the right side.
+        let right = from <= to;
+        let out = if right { 1.0 } else { -1.0 };
+        let inward = if from == to { -out } else { out };
+        let side = |lane: usize, right: bool| {
+            let column = self.columns[lane];
+            column.boxes + if right { column.width } else { 0.0 }
+        };
+        let x = side(from, right);
+        let to_x = side(to, if from == to { right } else { !right }) - 6.0 * inward;
+        let y = self.height_at(panel, at, arrow.from);
+        let to_y = self.height_at(panel, at, arrow.to);
+        let reach = match from == to {
+            true => 26.0,
+            false => ((to_x - x).abs() / 2.0).min(ARROW_GAP / 2.0),
+        };
+        let (bend, to_bend) = (x + reach * out, to_x - reach * inward);
+        let style = arrow.style();
+        let colour = style.colour();
+        let dashed = match style.is_dashed() {
+            true => " stroke-dasharray=\"4 3\"",
+            false => "",
+        };
+        let mut text = format!(
+            "<path d=\"M{x:.1} {y:.1} C{bend:.1} {y:.1} {to_bend:.1} {to_y:.1} {to_x:.1} {to_y:.1}\" \
+             fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.4\"{dashed}/>\
+             <path d=\"M{:.1} {to_y:.1} l{:.1} -3.5 v7 Z\" fill=\"{colour}\"/>",
+            to_x + 6.0 * inward,
+            -7.0 * inward
+        );
+        // The middle of the curve, and for those from lane to lane nearer to where it starts, since
+        // boxes may stand between.
+        let label = arrow.label();
+        let (middle, middle_y) = match from == to {
+            true => (x + 22.0, f64::midpoint(y, to_y)),
+            false => (
+                x + (ARROW_GAP / 2.0) * out,
+                y + (to_y - y) * label_at(x, to_x),
+            ),
+        };
+        let left = match from == to {
+            true => middle,
+            false => middle - wide(&label) / 2.0,
+        };
+        let halo = "paint-order=\"stroke\" stroke=\"#ffffff\" stroke-width=\"3\"";
+        let options = format!("{} font-size=\"10\" {halo}", ink(colour));
+        text += words(left, middle_y + 3.0, &label, &options).trim_end();
+        titled(&format!("{label}: {}", arrow.title), &text)
+    }
+
+    /// Where an arrow meets a box: those at one box are spread.
+    fn height_at(&self, panel: &Panel, at: usize, place: (usize, usize)) -> f64 {
+        let meets = |arrow: &Arrow| arrow.from == place || arrow.to == place;
+        let own = panel.arrows.iter().enumerate();
+        let own: Vec<usize> = own
+            .filter(|(_, arrow)| meets(arrow))
+            .map(|(at, _)| at)
+            .collect();
+        let index = own.iter().position(|&one| one == at).unwrap_or(0);
+        let (top, height) = self.rows[place.0];
+        let spread = ARROWS.min((height - PAD) / own.len() as f64);
+        let middle = (own.len() - 1) as f64 / 2.0;
+        top + height / 2.0 + (index as f64 - middle) * spread
     }
 
     /// The name of a lane, and its line: to its last box, if the process has ended, else to the
@@ -372,6 +460,12 @@ impl Layout {
         }
         titled(&cell.title, &text)
     }
+}
+
+/// How far down its way an arrow from lane to lane is where its name stands, in the first gap: half
+/// of it if there is one gap, less if there are more.
+fn label_at(x: f64, to_x: f64) -> f64 {
+    (ARROW_GAP / 2.0 / (to_x - x).abs().max(ARROW_GAP)).min(0.5)
 }
 
 fn box_height(cell: &Cell) -> f64 {

@@ -6,6 +6,7 @@
 //! evaluation, and what is left is local.
 
 mod expr;
+mod order;
 mod stmt;
 
 use std::sync::Arc;

@@ -50,7 +50,7 @@ impl<'a> Compiler<'a> {
             }
             StmtKind::Guard(test, body) => {
                 self.mark(Op::Open);
-                self.order_of_guard(test);
+                self.order_swallowed(&[test], &[body]);
                 self.expr(test);
                 let at = self.emit(Op::Guard);
                 self.code.tests.insert(at, test.span);
@@ -61,6 +61,7 @@ impl<'a> Compiler<'a> {
             StmtKind::GuardedLoop(test, body) => {
                 let start = self.here();
                 self.mark(Op::Open);
+                self.order_swallowed(&[test], &[body]);
                 self.expr(test);
                 let exit = self.branch();
                 self.code.tests.insert(exit, test.span);
@@ -146,6 +147,7 @@ impl<'a> Compiler<'a> {
                 let outer = std::mem::replace(&mut self.whole, true);
                 if step {
                     self.mark(Op::Mark);
+                    self.order_swallowed(&[], &[stmt]);
                     self.emit(Op::BeginAtomic);
                 }
                 self.block(stmts);
@@ -204,15 +206,6 @@ impl<'a> Compiler<'a> {
         self.maybe_open = false;
     }
 
-    /// A guard that reads atomic variables orders as much as they do.
-    fn order_of_guard(&mut self, test: &Expr) {
-        let mut order = None;
-        test.walk(&mut |e| order = order.or(self.program.orders.get(&e.span).copied()));
-        if let Some(step) = self.code.steps.last_mut() {
-            step.order = order;
-        }
-    }
-
     pub(super) fn guarded(&mut self, body: &'a Stmt) {
         self.maybe_open = true;
         self.stmt(body);
@@ -224,6 +217,7 @@ impl<'a> Compiler<'a> {
         let step = self.shared.stmt(stmt);
         if step {
             self.mark(Op::Open);
+            self.order_swallowed(&[test], &[then, other]);
         }
         self.expr(test);
         let exit = self.branch();

@@ -1,6 +1,6 @@
 //! What engines of weak memory models ask of a program.
 
-use mazurka_core::{AccessOrder, Claims, MemoryOrder, ProcessId, WeakMemory};
+use mazurka_core::{AccessOrder, Claims, Event, MemoryOrder, ProcessId, StepError, WeakMemory};
 
 use super::Machine;
 use crate::check::hir::Atomicity;
@@ -115,6 +115,13 @@ impl WeakMemory for Machine {
 
     fn value(&self, cell: u32) -> i64 {
         self.state.cells[cell as usize]
+    }
+
+    fn try_step(&mut self, process: ProcessId) -> Result<&Event, StepError> {
+        let recorder = self.recorder.take();
+        let made = self.make_step(process, &[]).map(|_| ());
+        self.recorder = recorder;
+        made.map(|()| &self.run[self.taken.len() - 1])
     }
 
     fn set_value(&mut self, cell: u32, value: i64) {

@@ -1,0 +1,59 @@
+//! The command `orders`.
+
+use clap::Args;
+
+use super::{Refusal, jobs, view};
+use crate::args::{LimitArgs, MemoryArgs, OutputArgs};
+use crate::exit::Exit;
+use crate::program::ProgramArgs;
+use crate::property::PropertyArgs;
+use crate::show::show;
+use crate::values;
+use crate::watch::watched;
+
+/// Say which memory orders are too weak, or stronger than needed
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  mazurka orders message.maz --memory rc11
+  mazurka orders peterson.maz --memory tso --time-limit 1m
+
+Where the program is violated: a smallest set of accesses to strengthen, and the weakest orders
+there. Where it is verified: the weakest orders with which it still is, made weaker one after the
+other from the first access on. Each is checked by a search of its own.
+Exit codes: 0 verified, 1 violated, 2 inconclusive (a bound was hit), 3 bad input or usage,
+4 internal error.")]
+pub(crate) struct OrdersArgs {
+    #[command(flatten)]
+    program: ProgramArgs,
+    #[command(flatten)]
+    memory: MemoryArgs,
+    #[command(flatten)]
+    property: PropertyArgs,
+    /// Workers that explore at the same time (the cores unless given); they change no result
+    #[arg(long, short, value_name = "N", value_parser = values::count)]
+    jobs: Option<u64>,
+    #[command(flatten)]
+    limits: LimitArgs,
+    #[command(flatten)]
+    pub(super) output: OutputArgs,
+}
+
+/// Looks for other orders, and shows them.
+pub(super) fn orders(args: &OrdersArgs) -> Result<Exit, Refusal> {
+    let program = args.program.load()?;
+    let mut options = args.limits.options(jobs(args.jobs));
+    args.property.ask(&program, &mut options)?;
+    options.memory = args.memory.memory;
+    let whole = watched(&options.limits, args.output.quiet, |watch| {
+        program.orders(&options, watch)
+    })?;
+    let whole = whole.map_err(|error| error.to_string())?;
+    let (record, orders) = (&whole.record, &whole.orders);
+    show(&whole, record.verdict.into(), &args.output, |_| {
+        Ok(mazurka_report::orders(
+            record,
+            orders,
+            &view(&options.limits),
+        ))
+    })
+}

@@ -1,0 +1,126 @@
+//! The accesses of a program whose order can be chosen.
+
+use mazurka_core::{AccessOrder, MemoryOrder};
+use mazurka_diagnostics::Span;
+use rustc_hash::FxHashMap;
+
+use super::hir::{Expr, ExprKind, Place, Program, Stmt, StmtKind, VarId};
+
+/// What an access does, which says which orders it can have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ordered {
+    /// A read.
+    Load,
+    /// A write.
+    Store,
+    /// A read and a write in one step.
+    Update,
+    /// The same, but it may only read.
+    CompareExchange,
+    /// A fence. Relaxed, it is as if it were not there.
+    Fence,
+}
+
+impl Ordered {
+    /// The orders that it can have, no order after a stronger one.
+    pub fn orders(self) -> &'static [MemoryOrder] {
+        use MemoryOrder::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+        match self {
+            Self::Load => &[Relaxed, Acquire, SeqCst],
+            Self::Store => &[Relaxed, Release, SeqCst],
+            Self::Update | Self::CompareExchange | Self::Fence => {
+                &[Relaxed, Acquire, Release, AcqRel, SeqCst]
+            }
+        }
+    }
+}
+
+/// An access to an atomic variable, or a fence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OrderedAccess {
+    /// Where it stands. Processes of one declaration share it.
+    pub span: Span,
+    /// What it does.
+    pub does: Ordered,
+    /// How much it orders.
+    pub order: AccessOrder,
+}
+
+impl Program {
+    /// The accesses to atomic variables and the fences, in the order of the text.
+    ///
+    /// ```
+    /// use mazurka_lang::{Ordered, load};
+    ///
+    /// let source = "atomicity access  var x: atomic int = 0
+    ///     process (i in 0..2) { x.store(1, release); fence(acquire); assert x == 1 }";
+    /// let all = load(source, &[]).unwrap().ordered_accesses();
+    /// let does: Vec<Ordered> = all.iter().map(|access| access.does).collect();
+    /// assert_eq!(does, [Ordered::Store, Ordered::Fence, Ordered::Load]);
+    /// let orders: Vec<String> = all.iter().map(|one| one.order.order.to_string()).collect();
+    /// assert_eq!(orders, ["release", "acquire", "seq_cst"]);
+    /// ```
+    pub fn ordered_accesses(&self) -> Vec<OrderedAccess> {
+        let mut found = FxHashMap::default();
+        let procedures = self.procedures.iter().map(|procedure| &procedure.body);
+        let processes = self.processes.iter().map(|process| &process.body);
+        for stmt in procedures.chain(processes).flatten() {
+            // The statements that an update is lowered to stand where the update stands.
+            stmt.walk(&mut |stmt| {
+                if let Some(does) = self.does(stmt) {
+                    found.entry(stmt.span).or_insert(does);
+                }
+                for expr in stmt.exprs() {
+                    expr.walk(&mut |expr| {
+                        if self.reads_atomic(expr) {
+                            found.entry(expr.span).or_insert(Ordered::Load);
+                        }
+                    });
+                }
+            });
+        }
+        let sc = AccessOrder::from(MemoryOrder::SeqCst);
+        let access = |(span, does)| OrderedAccess {
+            span,
+            does,
+            order: self.orders.get(&span).copied().unwrap_or(sc),
+        };
+        let mut all: Vec<OrderedAccess> = found.into_iter().map(access).collect();
+        all.sort_unstable_by_key(|access| (access.span.start, access.span.end));
+        all
+    }
+
+    fn does(&self, stmt: &Stmt) -> Option<Ordered> {
+        let named = self.orders.contains_key(&stmt.span);
+        match &stmt.kind {
+            StmtKind::Atomic(body) if named && body.is_empty() => Some(Ordered::Fence),
+            StmtKind::Atomic(body) if named => {
+                let conditional = |stmt: &Stmt| matches!(stmt.kind, StmtKind::If(..));
+                Some(match body.iter().any(conditional) {
+                    true => Ordered::CompareExchange,
+                    false => Ordered::Update,
+                })
+            }
+            StmtKind::Assign(places, _) => {
+                let writes = |place: &Place| match place {
+                    Place::Shared(var) | Place::Element(var, _) => self.is_atomic(*var),
+                    _ => false,
+                };
+                places.iter().any(writes).then_some(Ordered::Store)
+            }
+            _ => None,
+        }
+    }
+
+    fn reads_atomic(&self, expr: &Expr) -> bool {
+        match expr.kind {
+            ExprKind::Shared(var) | ExprKind::Element(var, _) => self.is_atomic(var),
+            _ => false,
+        }
+    }
+
+    /// Whether a variable is atomic.
+    pub(crate) fn is_atomic(&self, var: VarId) -> bool {
+        self.vars[var.0 as usize].atomic
+    }
+}

@@ -1,0 +1,113 @@
+//! How much a step orders that swallows accesses: a guard, a choice or an `atomic` block.
+//!
+//! It makes one access (weak memory models refuse others), but the source may name an order for
+//! its read and one for its write. It acquires if all of its reads do, and releases if all of its
+//! writes do, so it never orders more than the source says.
+
+use mazurka_core::{AccessOrder, MemoryOrder};
+
+use super::Compiler;
+use crate::check::hir::{Expr, ExprKind, Place, Stmt, StmtKind};
+
+/// The orders of the reads and writes of atomic variables within a step.
+#[derive(Default)]
+struct Swallowed {
+    reads: Vec<MemoryOrder>,
+    writes: Vec<MemoryOrder>,
+    /// Whether the source names one of them.
+    named: bool,
+}
+
+impl Swallowed {
+    fn order(&self) -> Option<AccessOrder> {
+        let all = |orders: &[MemoryOrder], is: fn(MemoryOrder) -> bool| {
+            !orders.is_empty() && orders.iter().all(|&order| is(order))
+        };
+        let is_sc = |order| order == MemoryOrder::SeqCst;
+        let read = match &self.reads[..] {
+            reads if all(reads, is_sc) => MemoryOrder::SeqCst,
+            reads if all(reads, MemoryOrder::acquires) => MemoryOrder::Acquire,
+            _ => MemoryOrder::Relaxed,
+        };
+        let every: Vec<MemoryOrder> = self.reads.iter().chain(&self.writes).copied().collect();
+        let releases = all(&self.writes, MemoryOrder::releases);
+        let order = match (read.acquires(), releases) {
+            _ if all(&every, is_sc) => MemoryOrder::SeqCst,
+            (true, true) => MemoryOrder::AcqRel,
+            (true, false) => MemoryOrder::Acquire,
+            (false, true) => MemoryOrder::Release,
+            (false, false) => MemoryOrder::Relaxed,
+        };
+        self.named.then_some(AccessOrder {
+            order,
+            failure: read,
+        })
+    }
+}
+
+impl Compiler<'_> {
+    /// Gives the last mark, that of a guard, a choice or an `atomic` block, the order of what it
+    /// swallows.
+    pub(super) fn order_swallowed(&mut self, tests: &[&Expr], bodies: &[&Stmt]) {
+        let mut swallowed = Swallowed::default();
+        for test in tests {
+            self.note_reads(test, &mut swallowed);
+        }
+        for body in bodies {
+            self.note_first(body, &mut swallowed);
+        }
+        if let Some(step) = self.code.steps.last_mut() {
+            step.order = step.order.or(swallowed.order());
+        }
+    }
+
+    /// The accesses of the first step of a statement.
+    fn note_first(&self, stmt: &Stmt, swallowed: &mut Swallowed) {
+        match &stmt.kind {
+            StmtKind::Block(stmts) => {
+                if let Some(first) = stmts.iter().find(|stmt| self.shared.stmt(stmt)) {
+                    self.note_first(first, swallowed);
+                }
+            }
+            StmtKind::Atomic(stmts) => {
+                for stmt in stmts {
+                    stmt.walk(&mut |stmt| self.note_accesses(stmt, swallowed));
+                }
+            }
+            _ => self.note_accesses(stmt, swallowed),
+        }
+    }
+
+    /// The accesses that a statement makes itself.
+    fn note_accesses(&self, stmt: &Stmt, swallowed: &mut Swallowed) {
+        for expr in stmt.exprs() {
+            self.note_reads(expr, swallowed);
+        }
+        if let StmtKind::Assign(places, _) = &stmt.kind {
+            for place in places {
+                if let Place::Shared(var) | Place::Element(var, _) = place
+                    && self.program.is_atomic(*var)
+                {
+                    let said = self.program.orders.get(&stmt.span);
+                    swallowed.named |= said.is_some();
+                    let order = said.map_or(MemoryOrder::SeqCst, |said| said.order);
+                    swallowed.writes.push(order);
+                }
+            }
+        }
+    }
+
+    fn note_reads(&self, expr: &Expr, swallowed: &mut Swallowed) {
+        expr.walk(&mut |expr| {
+            if let ExprKind::Shared(var) | ExprKind::Element(var, _) = expr.kind
+                && self.program.is_atomic(var)
+            {
+                let said = self.program.orders.get(&expr.span);
+                swallowed.named |= said.is_some();
+                swallowed
+                    .reads
+                    .push(said.map_or(MemoryOrder::SeqCst, |said| said.order));
+            }
+        });
+    }
+}

@@ -1,0 +1,441 @@
+//! Which orders of accesses are too weak, and which are stronger than needed.
+//!
+//! Each answer is one of searches with other orders. Stronger orders leave fewer executions (in
+//! the models here, as Lahav, Vafeiadis, Kang, Hur, Dreyer show for RC11, "Repairing Sequential
+//! Consistency in C/C++11", PLDI 2017, doi 10.1145/3062341.3062352), so what passes passes with
+//! stronger orders too.
+//!
+//! *Too weak*: a smallest set of places such that the program passes if these are `seq_cst`. It is
+//! a least hitting set (Reiter, "A theory of diagnosis from first principles", Artificial
+//! Intelligence 32, 1987): while a set fails, it is made as large as it can be and still fail; one
+//! of the places outside has to be strengthened. Of the smallest sets it is the first in the order
+//! of the text. Then each order is made as weak as it can be, one after the other.
+//!
+//! *Stronger than needed*: each order is made as weak as it can be, one after the other. Each
+//! search is one of the whole program with all that was weakened before, so the last one that
+//! passed is of the answer.
+
+use std::sync::Arc;
+
+use mazurka_core::record::{Advice, AdvisedAccess, Orders, Place, Record};
+use mazurka_core::{AccessOrder, Bound, Limits, MemoryOrder, Verdict};
+use mazurka_explore::{Budget, Watch};
+use mazurka_lang::{Ordered, OrderedAccess};
+use serde::{Deserialize, Serialize};
+
+use super::Wanted;
+use super::search::Question;
+use crate::{Options, Program, Refused};
+
+/// The record of a program's orders.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OrdersRecord {
+    /// What every record has: the search with the orders as they are written.
+    #[serde(flatten)]
+    pub record: Record,
+    /// What to do about them.
+    pub orders: Orders,
+}
+
+impl Program {
+    /// Which orders of accesses have to be stronger, if the program is violated under the memory
+    /// model of the options; which can be weaker, if it is verified.
+    ///
+    /// ```
+    /// use mazurka::record::Advice;
+    /// use mazurka::weak::Memory;
+    /// use mazurka::{Options, Program, quietly};
+    ///
+    /// let source = "atomicity access  var message: int = 0  var flag: atomic bool = false
+    ///     process { message := 42; flag.store(true, relaxed) }
+    ///     process { await flag.load(seq_cst); assert message == 42 }";
+    /// let program = Program::load("flag.maz", source, &[]).unwrap();
+    /// let options = Options { memory: Some(Memory::Rc11), ..Options::default() };
+    /// let orders = program.orders(&options, &mut quietly()).unwrap().orders;
+    /// assert_eq!(orders.advice, Advice::Strengthen);
+    /// assert_eq!(orders.accesses[0].advised.as_deref(), Some("release"));
+    /// assert!(!orders.accesses[1].changes());
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The program has no executions under weak memory models, or no orders to choose.
+    pub fn orders(
+        &self,
+        options: &Options,
+        watch: &mut Watch<'_>,
+    ) -> Result<OrdersRecord, Refused> {
+        let memory = options.weak_memory().ok_or(Refused::NoOrders)?;
+        let asked = self.asked(options);
+        let code = asked.weak_code()?;
+        let budget = Budget::new(&options.limits);
+        let wanted = Wanted {
+            command: "orders",
+            memory,
+            seed: None,
+        };
+        let mut record = asked.search_weakly(wanted, options, watch)?;
+        let question = asked.question(wanted, code, options);
+        let mut advisor = Advisor::new(question, options.limits.steps, budget, watch);
+        if advisor.accesses.is_empty() {
+            return Err(Refused::NothingOrdered);
+        }
+        advisor.steps = record.counts.steps;
+        let (advice, orders) = match record.verdict {
+            Verdict::Violated => match advisor.strengthened() {
+                Ok(Some(orders)) => (Advice::Strengthen, orders.into_iter().map(Some).collect()),
+                Ok(None) => (Advice::Helpless, advisor.written()),
+                Err(stop) => (Advice::Open, advisor.left_open(stop, Vec::new())?),
+            },
+            Verdict::Verified => {
+                let (orders, stop) = advisor.weakened();
+                let weaker = advisor.differs(&orders);
+                match stop {
+                    Some(stop) => {
+                        let orders = advisor.left_open(stop, orders)?;
+                        let open = if weaker { Advice::Weaken } else { Advice::Open };
+                        (open, orders)
+                    }
+                    None if weaker => (Advice::Weaken, orders.into_iter().map(Some).collect()),
+                    None => (Advice::Keep, advisor.written()),
+                }
+            }
+            Verdict::Inconclusive => (Advice::Open, vec![None; advisor.accesses.len()]),
+        };
+        let orders = Orders {
+            advice,
+            searches: advisor.searches + 1,
+            accesses: advisor.told(&orders),
+        };
+        let bounds = std::mem::take(&mut advisor.bounds);
+        record.seconds = advisor.budget.elapsed().as_secs_f64();
+        record.add_bounds(bounds);
+        Ok(OrdersRecord { record, orders })
+    }
+
+    /// Accesses with other orders, with which a violated program is not: found within so many
+    /// steps, if there are some.
+    pub(super) fn stronger(
+        question: Question<'_>,
+        steps: u64,
+        budget: Budget<'_>,
+        watch: &mut Watch<'_>,
+    ) -> Vec<AdvisedAccess> {
+        let mut advisor = Advisor::new(question, Some(steps), budget, watch);
+        match advisor.strengthened() {
+            Ok(Some(orders)) => {
+                let orders: Vec<_> = orders.into_iter().map(Some).collect();
+                let mut all = advisor.told(&orders);
+                all.retain(AdvisedAccess::changes);
+                all
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// Why there is no answer.
+enum Stop {
+    Limit,
+    Refused(Refused),
+}
+
+/// Asks for the verdict with other orders.
+struct Advisor<'a, 'w, 'd> {
+    question: Question<'a>,
+    accesses: Vec<OrderedAccess>,
+    /// The steps of all searches together.
+    most_steps: Option<u64>,
+    budget: Budget<'a>,
+    watch: &'w mut Watch<'d>,
+    searches: u64,
+    steps: u64,
+    bounds: Vec<Bound>,
+}
+
+impl<'a, 'w, 'd> Advisor<'a, 'w, 'd> {
+    fn new(
+        question: Question<'a>,
+        most_steps: Option<u64>,
+        budget: Budget<'a>,
+        watch: &'w mut Watch<'d>,
+    ) -> Self {
+        Self {
+            accesses: question.code.program().ordered_accesses(),
+            question,
+            most_steps,
+            budget,
+            watch,
+            searches: 0,
+            steps: 0,
+            bounds: Vec::new(),
+        }
+    }
+
+    /// Whether the program passes with these orders.
+    fn passes(&mut self, orders: &[AccessOrder]) -> Result<bool, Stop> {
+        let spans = self.accesses.iter().map(|access| access.span);
+        let orders = spans.zip(orders.iter().copied());
+        let code = Arc::new(self.question.code.with_orders(orders));
+        let left = self.most_steps.map(|most| most - self.steps.min(most));
+        let options = Options {
+            limits: Limits {
+                steps: left,
+                ..self.budget.left()
+            },
+            reached: None,
+            ..self.question.options.started()
+        };
+        let question = Question {
+            code: &code,
+            stops: self.question.counted,
+            options: &options,
+            ..self.question
+        };
+        let answer = question.ask(self.watch);
+        let answer = answer.map_err(|why| Stop::Refused(why.into()))?;
+        self.searches += 1;
+        self.steps += answer.counts.steps;
+        match (answer.witnesses.is_empty(), answer.bounds.is_empty()) {
+            (false, _) => Ok(false),
+            (true, true) => Ok(true),
+            (true, false) => {
+                self.bounds = answer.bounds;
+                let given = self.most_steps.map(Bound::MaxSteps);
+                for bound in &mut self.bounds {
+                    if let (Bound::MaxSteps(_), Some(given)) = (&bound, given) {
+                        *bound = given;
+                    }
+                }
+                self.budget.restate(&mut self.bounds);
+                Err(Stop::Limit)
+            }
+        }
+    }
+
+    /// The orders as they are written.
+    fn written(&self) -> Vec<Option<AccessOrder>> {
+        let orders = self.accesses.iter();
+        orders.map(|access| Some(access.order)).collect()
+    }
+
+    fn differs(&self, orders: &[AccessOrder]) -> bool {
+        let mut pairs = self.accesses.iter().zip(orders);
+        pairs.any(|(access, order)| access.order != *order)
+    }
+
+    /// The orders that are known where a limit was reached, and nothing for the others.
+    fn left_open(
+        &self,
+        stop: Stop,
+        known: Vec<AccessOrder>,
+    ) -> Result<Vec<Option<AccessOrder>>, Refused> {
+        match stop {
+            Stop::Refused(refused) => Err(refused),
+            Stop::Limit => {
+                let mut orders: Vec<_> = known.into_iter().map(Some).collect();
+                orders.resize(self.accesses.len(), None);
+                Ok(orders)
+            }
+        }
+    }
+
+    /// The weakest orders at a smallest set of places with which the program passes, all others as
+    /// they are written; none if there are no such orders.
+    fn strengthened(&mut self) -> Result<Option<Vec<AccessOrder>>, Stop> {
+        let strongest = AccessOrder::from(MemoryOrder::SeqCst);
+        let weak = |access: &OrderedAccess| access.order != strongest;
+        let places: Vec<usize> = (0..self.accesses.len())
+            .filter(|&at| weak(&self.accesses[at]))
+            .collect();
+        let with = |this: &Self, strong: &[usize]| {
+            let mut orders: Vec<_> = this.accesses.iter().map(|access| access.order).collect();
+            strong.iter().for_each(|&at| orders[at] = strongest);
+            orders
+        };
+        if places.is_empty() || !self.passes(&with(self, &places))? {
+            return Ok(None);
+        }
+        let mut cores: Vec<Vec<usize>> = Vec::new();
+        let set = loop {
+            let set = least_hitting_set(&cores);
+            if self.passes(&with(self, &set))? {
+                break set;
+            }
+            let mut failing = set;
+            for &at in &places {
+                if !failing.contains(&at) {
+                    failing.push(at);
+                    if self.passes(&with(self, &failing))? {
+                        failing.pop();
+                    }
+                }
+            }
+            let core = places.iter().copied();
+            cores.push(core.filter(|at| !failing.contains(at)).collect());
+        };
+        let mut orders = with(self, &set);
+        for at in set {
+            let written = self.accesses[at].order;
+            self.weaken(at, &mut orders, written)?;
+        }
+        Ok(Some(orders))
+    }
+
+    /// The weakest orders with which the program still passes, as far as they are known.
+    fn weakened(&mut self) -> (Vec<AccessOrder>, Option<Stop>) {
+        let mut orders: Vec<_> = self.accesses.iter().map(|access| access.order).collect();
+        let relaxed = AccessOrder::from(MemoryOrder::Relaxed);
+        for at in 0..orders.len() {
+            if let Err(stop) = self.weaken(at, &mut orders, relaxed) {
+                orders.truncate(at);
+                return (orders, Some(stop));
+            }
+        }
+        (orders, None)
+    }
+
+    /// Makes one order, with which the program passes, as weak as it can be and not weaker than
+    /// the least.
+    fn weaken(
+        &mut self,
+        at: usize,
+        orders: &mut [AccessOrder],
+        least: AccessOrder,
+    ) -> Result<(), Stop> {
+        let does = self.accesses[at].does;
+        let passing = orders[at];
+        let fails_apart = does == Ordered::CompareExchange;
+        for &order in does.orders() {
+            if order != passing.order && between(least.order, order, passing.order) {
+                orders[at] = match fails_apart {
+                    true => AccessOrder { order, ..passing },
+                    false => order.into(),
+                };
+                if self.passes(orders)? {
+                    break;
+                }
+                orders[at] = passing;
+            }
+        }
+        if !fails_apart {
+            return Ok(());
+        }
+        let passing = orders[at];
+        for &failure in Ordered::Load.orders() {
+            if failure != passing.failure && between(least.failure, failure, passing.failure) {
+                orders[at] = AccessOrder { failure, ..passing };
+                if self.passes(orders)? {
+                    break;
+                }
+                orders[at] = passing;
+            }
+        }
+        Ok(())
+    }
+
+    fn told(&self, orders: &[Option<AccessOrder>]) -> Vec<AdvisedAccess> {
+        let source = self.question.code.source();
+        let tell = |(access, order): (&OrderedAccess, &Option<AccessOrder>)| {
+            let (line, column) = access.span.line_column(source);
+            let words: Vec<&str> = access.span.text(source).split_whitespace().collect();
+            let fails_apart = access.does == Ordered::CompareExchange;
+            let failure = |order: AccessOrder| fails_apart.then(|| order.failure.to_string());
+            AdvisedAccess {
+                place: Place {
+                    line,
+                    column,
+                    text: words.join(" "),
+                },
+                access: match access.does {
+                    Ordered::Load => "load",
+                    Ordered::Store => "store",
+                    Ordered::Update => "update",
+                    Ordered::CompareExchange => "compare_exchange",
+                    Ordered::Fence => "fence",
+                }
+                .to_owned(),
+                order: access.order.order.to_string(),
+                failure: failure(access.order),
+                advised: order.map(|order| order.order.to_string()),
+                advised_failure: order.and_then(failure),
+            }
+        };
+        self.accesses.iter().zip(orders).map(tell).collect()
+    }
+}
+
+/// Whether an order is not weaker than the least and not stronger than the most.
+fn between(least: MemoryOrder, order: MemoryOrder, most: MemoryOrder) -> bool {
+    let includes = |strong: MemoryOrder, weak: MemoryOrder| {
+        let sc = MemoryOrder::SeqCst;
+        (strong.acquires() || !weak.acquires())
+            && (strong.releases() || !weak.releases())
+            && (strong == sc || weak != sc)
+    };
+    includes(order, least) && includes(most, order)
+}
+
+/// The first of the smallest sets that have an element of each of these lists, in the order of
+/// their elements.
+fn least_hitting_set(lists: &[Vec<usize>]) -> Vec<usize> {
+    let lists: Vec<&Vec<usize>> = lists.iter().collect();
+    let sizes = 0..=lists.len();
+    let mut found = sizes.map(|size| hitting_set(&lists, 0, size));
+    found.find_map(|set| set).unwrap_or_default()
+}
+
+/// The first set of so many elements, none less than the first, that hits all lists.
+fn hitting_set(lists: &[&Vec<usize>], first: usize, size: usize) -> Option<Vec<usize>> {
+    if lists.is_empty() {
+        return Some(Vec::new());
+    }
+    if size == 0 {
+        return None;
+    }
+    // A list is hit by its last element at the latest.
+    let last = lists.iter().filter_map(|list| list.iter().max()).min()?;
+    for element in first..=*last {
+        let rest: Vec<&Vec<usize>> = lists
+            .iter()
+            .filter(|list| !list.contains(&element))
+            .copied()
+            .collect();
+        if rest.len() < lists.len()
+            && let Some(mut set) = hitting_set(&rest, element + 1, size - 1)
+        {
+            set.insert(0, element);
+            return Some(set);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hitting_sets_are_smallest_and_first() {
+        assert!(least_hitting_set(&[]).is_empty());
+        assert_eq!(least_hitting_set(&[vec![2, 1]]), [1]);
+        assert_eq!(
+            least_hitting_set(&[vec![0, 3], vec![1, 3], vec![2, 3]]),
+            [3]
+        );
+        assert_eq!(
+            least_hitting_set(&[vec![0, 2], vec![1, 2], vec![4]]),
+            [2, 4]
+        );
+        assert_eq!(least_hitting_set(&[vec![0, 1], vec![2, 3]]), [0, 2]);
+    }
+
+    #[test]
+    fn orders_are_a_lattice() {
+        use MemoryOrder::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+        assert!(between(Relaxed, Acquire, SeqCst));
+        assert!(between(Acquire, AcqRel, SeqCst));
+        assert!(!between(Acquire, Release, SeqCst));
+        assert!(!between(Relaxed, Release, Acquire));
+    }
+}

@@ -1,0 +1,508 @@
+//! A search through the execution graphs of a program, in parts.
+//!
+//! The tree of graphs is cut where there are enough parts, which depends on the program alone.
+//! Workers take the parts in order, and what they find is put together in order, up to the first
+//! part that ends the search. So the number of workers changes no result.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::time::Duration;
+
+use mazurka_core::record::{Kind, Witness};
+use mazurka_core::{Bound, Counts, Execution, Fingerprint, Kinds, Limits, Random};
+use mazurka_explore::{Budget, Watch};
+use mazurka_lang::{Code, Machine, NotWeak};
+use mazurka_memory::schedule::Schedule;
+use mazurka_memory::{
+    End, Ending, Found, Memory, Part, Threads, Visitor, sample, split, visit_part,
+};
+use rustc_hash::FxHashSet;
+
+use super::tell::Narrator;
+use crate::Options;
+
+/// A search is cut into so many parts at least, if there are.
+const ENOUGH_PARTS: usize = 64;
+/// It is cut below so many choice points first, and at most below so many.
+const FIRST_CUT: usize = 8;
+const LAST_CUT: usize = 1000;
+/// How many executions are drawn where no limit says so, as of interleavings.
+const WALKS: u64 = 1000;
+/// How often the watch is asked.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
+
+/// What is asked of a search.
+#[derive(Clone, Copy)]
+pub(super) struct Question<'a> {
+    pub code: &'a Arc<Code>,
+    pub memory: Memory,
+    /// The kinds of violations that decide.
+    pub counted: Kinds,
+    /// Those of them that end the search.
+    pub stops: Kinds,
+    /// Draw executions at random, the same for the same number, in place of exploring all.
+    pub seed: Option<u64>,
+    pub options: &'a Options,
+}
+
+/// What a search has found.
+pub(super) struct Answer {
+    pub counts: Counts,
+    pub bounds: Vec<Bound>,
+    /// Whether a violation has ended the search.
+    pub stopped: bool,
+    /// Whether a failure that does not count has halted a process.
+    pub halted: bool,
+    /// Whether data races have ended executions.
+    pub races: bool,
+    pub deterministic: Option<bool>,
+    pub witnesses: Vec<Witness>,
+}
+
+/// What the executions of a part show besides their counts.
+#[derive(Default)]
+struct Seen {
+    /// The first complete execution, and the first with another result.
+    finals: Vec<(Fingerprint, Schedule)>,
+    observed: FxHashSet<Fingerprint>,
+    /// The executions that were drawn, as far as they are different.
+    drawn: FxHashSet<Fingerprint>,
+    /// The first complete execution that breaks each `ensures`, by its site.
+    broken: Vec<(u32, Schedule)>,
+    /// How many do, or fail otherwise.
+    failures: u64,
+    /// Whether one of them counts.
+    failed: bool,
+    /// Whether a failure that does not count has halted a process.
+    halted: bool,
+    /// Whether a step did more than one thing.
+    several: bool,
+}
+
+impl Seen {
+    /// Adds what another part has shown, which comes after it.
+    fn merge(&mut self, other: Self) {
+        for (result, schedule) in other.finals {
+            if self.finals.len() < 2 && self.finals.iter().all(|(known, _)| *known != result) {
+                self.finals.push((result, schedule));
+            }
+        }
+        self.observed.extend(other.observed);
+        for (site, schedule) in other.broken {
+            if self.broken.iter().all(|(known, _)| *known != site) {
+                self.broken.push((site, schedule));
+            }
+        }
+        self.failures += other.failures;
+        self.failed |= other.failed;
+        self.halted |= other.halted;
+        self.several |= other.several;
+    }
+}
+
+/// What workers tell each other.
+struct Shared {
+    executions: AtomicU64,
+    /// No worker is to go on.
+    over: AtomicBool,
+    /// The least part that has ended the search. Later ones are of no use.
+    last: AtomicUsize,
+}
+
+/// Looks at the executions of a part.
+struct Look<'a> {
+    stops: Kinds,
+    shared: &'a Shared,
+    /// The number of the part.
+    part: usize,
+    seen: Seen,
+    /// Whether executions are drawn, so that some may come again.
+    draws: bool,
+    /// Whether what was seen ends the search.
+    certain: bool,
+}
+
+impl Look<'_> {
+    /// Looks at the result of a complete execution.
+    fn result<const APART: bool>(&mut self, end: &mut End<'_, Threads<Machine, APART>>) {
+        let (graph, program) = end.graph_and_program();
+        let machine = program.at_the_end(graph);
+        let observation = machine.observation();
+        let mut broken = machine.final_mishaps();
+        self.seen.failures += broken.len() as u64;
+        broken.retain(|mishap| machine.counts(mishap));
+        self.seen.failed |= !broken.is_empty();
+        if self.seen.observed.insert(observation) && self.seen.finals.len() < 2 {
+            self.seen.finals.push((observation, end.schedule()));
+        }
+        for mishap in broken {
+            if self
+                .seen
+                .broken
+                .iter()
+                .all(|(site, _)| *site != mishap.site)
+            {
+                self.seen.broken.push((mishap.site, end.schedule()));
+            }
+        }
+    }
+
+    /// A thread has failed.
+    fn failure<const APART: bool>(&mut self, end: &mut End<'_, Threads<Machine, APART>>) {
+        let (graph, program) = end.graph_and_program();
+        let counts = program.has_failed(graph.threads());
+        self.seen.failures += 1;
+        self.seen.failed |= counts;
+        self.seen.halted |= !counts;
+    }
+}
+
+impl<const APART: bool> Visitor<Threads<Machine, APART>> for Look<'_> {
+    fn end(&mut self, end: &mut End<'_, Threads<Machine, APART>>) -> ControlFlow<()> {
+        self.shared.executions.fetch_add(1, Ordering::Relaxed);
+        if self.draws && !matches!(end.ending(), Ending::Blocked | Ending::Discarded) {
+            let words = end.schedule().0.into_iter();
+            let words = words.map(|step| u64::from(step.thread.0) << 32 | u64::from(step.outcome));
+            self.seen
+                .drawn
+                .insert(words.fold(Fingerprint::EMPTY, Fingerprint::then));
+        }
+        match end.ending() {
+            Ending::Complete => self.result(end),
+            Ending::Failed => self.failure(end),
+            Ending::Race => {
+                self.seen.failures += 1;
+                self.seen.failed = true;
+            }
+            Ending::Deadlock | Ending::Blocked | Ending::Discarded => {}
+        }
+        self.seen.several |= end.graph_and_program().1.does_several();
+        let stops = |kind, found| found && self.stops.contains(kind);
+        self.certain = self.seen.several
+            || stops(Kind::Failure, self.seen.failed)
+            || stops(Kind::Deadlock, end.ending() == Ending::Deadlock)
+            || stops(Kind::Nondeterminism, self.seen.finals.len() > 1);
+        if self.certain {
+            return ControlFlow::Break(());
+        }
+        Visitor::<Threads<Machine, APART>>::goes_on(self)
+    }
+
+    fn goes_on(&mut self) -> ControlFlow<()> {
+        let over = self.shared.over.load(Ordering::Relaxed);
+        match over || self.shared.last.load(Ordering::Relaxed) < self.part {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    }
+}
+
+impl Look<'_> {
+    /// What was found in the part.
+    fn shown(self, found: Found) -> Shown {
+        // A limit of the length of an execution cuts that one off only.
+        let limited = |bound: &Bound| !matches!(bound, Bound::MaxDepth(_));
+        let stopped = found.stopped && !self.certain;
+        Shown {
+            certain: self.certain,
+            broken_off: stopped || found.bounds.iter().any(limited),
+            found,
+            seen: self.seen,
+        }
+    }
+}
+
+/// What was found in parts.
+#[derive(Default)]
+struct Shown {
+    found: Found,
+    seen: Seen,
+    /// Whether a violation has ended the search.
+    certain: bool,
+    /// Whether something else has, before everything was explored.
+    broken_off: bool,
+}
+
+impl Shown {
+    /// Adds what was found in the next part.
+    fn merge(&mut self, next: Self) {
+        self.found.merge(next.found);
+        self.seen.merge(next.seen);
+        self.certain |= next.certain;
+        self.broken_off |= next.broken_off;
+    }
+}
+
+impl Question<'_> {
+    pub fn narrator(&self) -> Narrator<'_> {
+        Narrator {
+            code: self.code,
+            memory: self.memory,
+            local: self.options.limits.local,
+        }
+    }
+
+    /// Searches, and tells what is found.
+    pub fn ask(&self, watch: &mut Watch<'_>) -> Result<Answer, NotWeak> {
+        let Shown {
+            found,
+            seen,
+            certain,
+            ..
+        } = match self.code.starts_processes() {
+            true => self.search::<false>(watch),
+            false => self.search::<true>(watch),
+        };
+        if seen.several {
+            return Err(NotWeak::SeveralInAStep);
+        }
+        let mut bounds = found.bounds.clone();
+        self.options.show();
+        let narrator = self.narrator();
+        let mut shown = narrator.witnesses(&found, &seen.broken, self.counted);
+        if let ([(_, one), (_, other)], true) = (
+            &seen.finals[..],
+            self.counted.contains(Kind::Nondeterminism),
+        ) {
+            shown.witnesses.push(narrator.difference(one, other));
+        }
+        bounds.extend(shown.bounds);
+        let whole = bounds.is_empty() && !certain;
+        Ok(Answer {
+            counts: Counts {
+                traces: self.traces(&found, &seen),
+                ..counts(&found, &seen)
+            },
+            stopped: certain,
+            bounds,
+            halted: seen.halted,
+            races: found.counts.races > 0,
+            deterministic: match seen.observed.len() {
+                0 => None,
+                1 => whole.then_some(true),
+                _ => Some(false),
+            },
+            witnesses: shown.witnesses,
+        })
+    }
+
+    /// How many executions are different. Threads that are started have numbers by the order in
+    /// which they are met, so of those that were drawn it is not known then.
+    fn traces(&self, found: &Found, seen: &Seen) -> Option<u64> {
+        match (self.seed, self.code.starts_processes()) {
+            (None, _) => Some(executions(found)),
+            (Some(_), true) => None,
+            (Some(_), false) => Some(seen.drawn.len() as u64),
+        }
+    }
+
+    fn program<const APART: bool>(&self) -> Threads<Machine, APART> {
+        let (local, reached) = (self.options.limits.local, &self.options.reached);
+        Threads::new(|| {
+            let patience = mazurka_core::Patience::default();
+            Machine::until(Arc::clone(self.code), local, patience, reached.clone())
+        })
+    }
+
+    fn search<const APART: bool>(&self, watch: &mut Watch<'_>) -> Shown {
+        let shared = Shared {
+            executions: AtomicU64::new(0),
+            over: AtomicBool::new(false),
+            last: AtomicUsize::new(usize::MAX),
+        };
+        let budget = Budget::new(&self.options.limits);
+        let (mut over, mut shown) = (None, Shown::default());
+        std::thread::scope(|scope| {
+            let (done, ended) = mpsc::channel::<()>();
+            let worker = scope.spawn(|| {
+                // The channel closes when the search is over, also if it panics.
+                let _done = done;
+                self.in_parts::<APART>(&shared, &budget)
+            });
+            while ended.recv_timeout(BETWEEN_LOOKS) == Err(mpsc::RecvTimeoutError::Timeout) {
+                let executions = shared.executions.load(Ordering::Relaxed);
+                let counts = Counts {
+                    executions,
+                    traces: Some(executions),
+                    ..Counts::default()
+                };
+                if let (ControlFlow::Break(bound), None) = (budget.look(counts, watch), over) {
+                    over = Some(bound);
+                    shared.over.store(true, Ordering::Relaxed);
+                }
+            }
+            shown = worker
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        });
+        let bounds = &mut shown.found.bounds;
+        bounds.extend(over.filter(|_| shown.broken_off));
+        self.name_limits(bounds);
+        shown
+    }
+
+    /// Names limits in bounds as they were given, not as they were left to a part.
+    fn name_limits(&self, bounds: &mut Vec<Bound>) {
+        let limits = &self.options.limits;
+        for bound in bounds.iter_mut() {
+            let given = match bound {
+                Bound::MaxSteps(_) => limits.steps.map(Bound::MaxSteps),
+                Bound::MaxExecutions(_) => limits.executions.map(Bound::MaxExecutions),
+                Bound::TimeLimit(_) => limits
+                    .time
+                    .map(|time| Bound::TimeLimit(time.as_millis() as u64)),
+                _ => None,
+            };
+            *bound = given.unwrap_or(*bound);
+        }
+        let mut known = Vec::new();
+        bounds.retain(|bound| {
+            !known.contains(bound) && {
+                known.push(*bound);
+                true
+            }
+        });
+    }
+
+    /// Cuts the search into parts, and explores them.
+    fn in_parts<const APART: bool>(&self, shared: &Shared, budget: &Budget<'_>) -> Shown {
+        if let Some(seed) = self.seed {
+            return self.draw::<APART>(seed, shared);
+        }
+        let (mut shown, parts) = self.cut::<APART>(shared, budget);
+        if shown.certain || shown.broken_off {
+            return shown;
+        }
+        let limits = &self.options.limits;
+        // What is counted together is counted in order.
+        if limits.steps.is_some() || limits.executions.is_some() {
+            for (at, part) in parts.iter().enumerate() {
+                let counts = shown.found.counts;
+                let limits = Limits {
+                    steps: limits.steps.map(|most| most - counts.events.min(most)),
+                    executions: limits.executions.map(|most| most - counts.executions()),
+                    ..budget.left()
+                };
+                shown.merge(self.part::<APART>((at, part), shared, &limits));
+                if shown.certain || shown.broken_off {
+                    break;
+                }
+            }
+            return shown;
+        }
+        let (next, parts) = (AtomicUsize::new(0), &parts);
+        let found: Vec<Mutex<Option<Shown>>> = parts.iter().map(|_| Mutex::new(None)).collect();
+        let work = || {
+            loop {
+                let at = next.fetch_add(1, Ordering::Relaxed);
+                let over = shared.over.load(Ordering::Relaxed);
+                if at >= parts.len() || over || shared.last.load(Ordering::Relaxed) < at {
+                    return;
+                }
+                let part = self.part::<APART>((at, &parts[at]), shared, &budget.left());
+                *found[at].lock().unwrap_or_else(PoisonError::into_inner) = Some(part);
+            }
+        };
+        std::thread::scope(|scope| {
+            let workers = self.options.jobs.clamp(1, parts.len().max(1));
+            for _ in 1..workers {
+                scope.spawn(work);
+            }
+            work();
+        });
+        for part in found {
+            match part.into_inner().unwrap_or_else(PoisonError::into_inner) {
+                Some(part) => shown.merge(part),
+                None => shown.broken_off = true,
+            }
+            if shown.certain {
+                break;
+            }
+        }
+        shown
+    }
+
+    /// Cuts the search into parts. What is not below the cut has been explored.
+    fn cut<const APART: bool>(&self, shared: &Shared, budget: &Budget<'_>) -> (Shown, Vec<Part>) {
+        let mut depth = FIRST_CUT;
+        loop {
+            let mut look = self.look(0, shared);
+            let (program, limits) = (self.program::<APART>(), budget.left());
+            let (found, parts) = split(program, self.memory, &limits, depth, &mut look);
+            let shown = look.shown(found);
+            let enough = parts.is_empty() || parts.len() >= ENOUGH_PARTS || depth >= LAST_CUT;
+            if enough || shown.certain || shown.broken_off {
+                return (shown, parts);
+            }
+            shared.executions.store(0, Ordering::Relaxed);
+            depth += (depth / 4).max(2);
+        }
+    }
+
+    /// Explores a part.
+    fn part<const APART: bool>(
+        &self,
+        (at, part): (usize, &Part),
+        shared: &Shared,
+        limits: &Limits,
+    ) -> Shown {
+        let mut look = self.look(at, shared);
+        let program = self.program::<APART>();
+        let found = visit_part(program, self.memory, limits, part, &mut look);
+        let shown = look.shown(found);
+        if shown.certain {
+            shared.last.fetch_min(at, Ordering::Relaxed);
+        }
+        if shown.broken_off {
+            shared.over.store(true, Ordering::Relaxed);
+        }
+        shown
+    }
+
+    fn look<'s>(&self, part: usize, shared: &'s Shared) -> Look<'s> {
+        Look {
+            stops: self.stops.and(self.counted),
+            shared,
+            part,
+            seen: Seen::default(),
+            draws: self.seed.is_some(),
+            certain: false,
+        }
+    }
+
+    /// Draws executions.
+    fn draw<const APART: bool>(&self, seed: u64, shared: &Shared) -> Shown {
+        let given = &self.options.limits;
+        let limited = given.executions.or(given.steps).is_some() || given.time.is_some();
+        let limits = Limits {
+            executions: given.executions.or((!limited).then_some(WALKS)),
+            ..given.clone()
+        };
+        let mut look = self.look(0, shared);
+        let (program, random) = (self.program::<APART>(), Random::new(seed));
+        let found = sample(program, self.memory, &limits, random, &mut look);
+        look.shown(found)
+    }
+}
+
+fn executions(found: &Found) -> u64 {
+    let graphs = found.counts;
+    graphs.executions() - graphs.blocked - graphs.discarded
+}
+
+fn counts(found: &Found, seen: &Seen) -> Counts {
+    let graphs = found.counts;
+    Counts {
+        executions: executions(found),
+        traces: None,
+        blocked: graphs.blocked,
+        discarded: graphs.discarded,
+        deadlocks: graphs.deadlocks,
+        failures: seen.failures,
+        final_states: seen.observed.len() as u64,
+        events: graphs.events,
+        steps: graphs.events,
+        ..Counts::default()
+    }
+}

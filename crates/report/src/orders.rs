@@ -1,0 +1,101 @@
+//! Which orders of accesses have to be stronger, and which can be weaker.
+
+use mazurka_core::record::{Advice, AdvisedAccess, Orders, Record};
+
+use crate::verdict::{cut, headline};
+use crate::{View, clip, counted, pad};
+
+/// The text of an access is shown up to here.
+const WIDTH: usize = 60;
+
+/// The answer of `orders`: the verdict, and what to do about the orders.
+pub fn orders(record: &Record, orders: &Orders, view: &View) -> String {
+    let paint = view.paint;
+    let changes = orders.accesses.iter().filter(|access| access.changes());
+    let changes: Vec<&AdvisedAccess> = changes.collect();
+    let searches = counted(orders.searches, "search", "searches");
+    let (title, shown) = match orders.advice {
+        Advice::Strengthen => (
+            "these orders are too weak, and no smaller set of accesses would do:",
+            changes,
+        ),
+        Advice::Helpless => (
+            "no orders help: it is violated with all of them seq_cst too",
+            Vec::new(),
+        ),
+        Advice::Weaken | Advice::Keep => {
+            let title = match orders.advice {
+                Advice::Keep => "no order can be weaker:",
+                _ => "the weakest orders with which it passes, from the first access on:",
+            };
+            (title, orders.accesses.iter().collect())
+        }
+        Advice::Open => ("the orders are not decided", Vec::new()),
+    };
+    let mut text = headline(record, view);
+    text += &format!("\n{} ({searches})\n", paint.strong(title));
+    let lines = shown.iter().map(|one| one.place.line.to_string().len());
+    let numbers = lines.max().unwrap_or(0);
+    let widths = shown.iter().map(|one| shortened(one).chars().count());
+    let width = widths.max().unwrap_or(0);
+    for access in shown {
+        let line = pad(&access.place.line.to_string(), numbers);
+        let what = pad(&shortened(access), width);
+        text += &format!("  line {line}  {what}  {}\n", change(access));
+    }
+    text += &cut(record, view);
+    text
+}
+
+fn shortened(access: &AdvisedAccess) -> String {
+    clip(&access.place.text, WIDTH)
+}
+
+/// What becomes of an order.
+fn change(access: &AdvisedAccess) -> String {
+    let Some(advised) = &access.advised else {
+        return "not decided".to_owned();
+    };
+    if !access.changes() {
+        return written(&access.order, access.failure.as_deref());
+    }
+    let unused = access.access == "fence" && advised == "relaxed";
+    match unused {
+        true => format!("{} -> not needed", access.order),
+        false => format!(
+            "{} -> {}",
+            written(&access.order, access.failure.as_deref()),
+            written(advised, access.advised_failure.as_deref())
+        ),
+    }
+}
+
+fn written(order: &str, failure: Option<&str>) -> String {
+    match failure {
+        Some(failure) => format!("{order}, {failure}"),
+        None => order.to_owned(),
+    }
+}
+
+/// Below the evidence of `check`: the orders that would forbid it.
+pub(crate) fn stronger(record: &Record) -> String {
+    let told = |access: &AdvisedAccess| {
+        let (what, line) = (shortened(access), access.place.line);
+        let advised = written(
+            access.advised.as_deref().unwrap_or_default(),
+            access.advised_failure.as_deref(),
+        );
+        format!("`{what}` (line {line}) as {advised}")
+    };
+    let all: Vec<String> = record.stronger.iter().map(told).collect();
+    match &all[..] {
+        [] => String::new(),
+        [one] => format!("  orders: {one} would forbid it\n"),
+        [first @ .., last] => {
+            format!(
+                "  orders: {} and {last} would forbid it\n",
+                first.join(", ")
+            )
+        }
+    }
+}
