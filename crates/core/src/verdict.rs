@@ -73,6 +73,8 @@ pub enum Bound {
     Undecided,
     /// Rounds of a loop without an invariant, in a proof.
     Unfold(u64),
+    /// Data races ended executions, and failures do not count.
+    DataRaces,
     /// Stopped by the user.
     Interrupted,
     /// An algorithm that loses states was run as its paper prints it.
@@ -106,6 +108,7 @@ impl fmt::Display for Bound {
                 f,
                 "a loop without an invariant went round more than --unfold {n} times"
             ),
+            Bound::DataRaces => f.write_str("what follows a data race was not explored"),
             Bound::Interrupted => f.write_str("interrupted"),
             Bound::AsPrinted => f.write_str("--paper loses states"),
             Bound::Temporal => f.write_str("temporal properties were not looked at"),

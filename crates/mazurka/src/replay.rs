@@ -156,7 +156,7 @@ impl Program {
                     "there is no memory model `{memory}`"
                 )));
             };
-            let again = self.replay_weakly(memory, old, options);
+            let again = self.replay_weakly(memory, recording, options);
             return again.map_err(|NotAgain(why)| ReplayProblem::Changed(why));
         }
         let machine = |inputs: &[Binding]| {
@@ -356,7 +356,7 @@ fn same_run<M: Narrator>(
 }
 
 /// What is not as it was, most telling first.
-fn difference(was: &Step, is: &Step) -> Option<String> {
+pub(crate) fn difference(was: &Step, is: &Step) -> Option<String> {
     // The marks say something about the step; the step is the same without them. Locks follow from
     // the label, and records of before they were told have none.
     let unmarked = |step: &Step| Step {

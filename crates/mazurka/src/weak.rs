@@ -30,11 +30,12 @@ mod tell;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mazurka_core::record::{Kind, KindsRecord, Record, VERSION, Witness};
+use mazurka_core::record::{Kind, KindsRecord, Record, Run, VERSION, Witness};
 use mazurka_core::{Bound, Counts, Kinds, Scope, StopReason, Verdict};
 use mazurka_explore::{Budget, Watch};
 use mazurka_lang::Code;
 
+use crate::replay::Recording;
 use crate::run::{Plan, RunError, RunRecord};
 use crate::{Options, Program, Refused};
 
@@ -183,12 +184,17 @@ impl Program {
             memory,
             local: options.limits.local,
         };
-        let schedule = match plan {
-            Plan::Schedule(schedule) => narrator.schedule(schedule),
+        let drawn = match plan {
+            Plan::Schedule(schedule) => narrator.schedule(schedule).map(|it| (it, Vec::new())),
             Plan::Seed(seed) => Ok(narrator.drawn(*seed, &options.limits)),
         };
-        let told = schedule.and_then(|schedule| narrator.one(&schedule));
-        let One { run, witnesses } = told.map_err(RunError::WeakSchedule)?;
+        let (schedule, bounds) = drawn.map_err(RunError::WeakSchedule)?;
+        let told = narrator.one(&schedule);
+        let One {
+            run,
+            ready,
+            witnesses,
+        } = told.map_err(RunError::WeakSchedule)?;
         let steps = run.steps.len() as u64;
         let outcome = Outcome {
             command: "run",
@@ -199,7 +205,7 @@ impl Program {
                 steps,
                 ..Counts::default()
             },
-            bounds: Vec::new(),
+            bounds,
             stopped: false,
             halted: false,
             deterministic: None,
@@ -215,7 +221,7 @@ impl Program {
         Ok(RunRecord {
             record,
             seed,
-            ready: Vec::new(),
+            ready,
             run,
             path: None,
         })
@@ -226,9 +232,10 @@ impl Program {
     pub(crate) fn replay_weakly(
         &self,
         memory: Memory,
-        old: &Record,
+        recording: &Recording,
         options: &Options,
     ) -> Result<Record, NotAgain> {
+        let old = &recording.record;
         let start = Instant::now();
         let code = self.weak_code().map_err(|why| NotAgain(why.to_string()))?;
         let narrator = Narrator {
@@ -240,16 +247,21 @@ impl Program {
         for witness in &old.witnesses {
             witnesses.push(narrator.again(witness).map_err(NotAgain)?);
         }
-        let steps = witnesses.iter().flat_map(|witness| &witness.runs);
+        let mut runs: Vec<&Run> = witnesses.iter().flat_map(|witness| &witness.runs).collect();
+        if let (Some(run), true) = (&recording.run, runs.is_empty()) {
+            narrator.compare(run).map_err(NotAgain)?;
+            runs.push(run);
+        }
+        if runs.is_empty() {
+            let nothing = "the record has no witness and no run to replay";
+            return Err(NotAgain(nothing.to_owned()));
+        }
         let outcome = Outcome {
             command: "replay",
             counted: Kinds::of(&old.kinds.counted),
             counts: Counts {
-                steps: steps.map(|run| run.steps.len() as u64).sum(),
-                executions: witnesses
-                    .iter()
-                    .map(|witness| witness.runs.len() as u64)
-                    .sum(),
+                steps: runs.iter().map(|run| run.steps.len() as u64).sum(),
+                executions: runs.len() as u64,
                 ..Counts::default()
             },
             bounds: Vec::new(),

@@ -93,11 +93,9 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
     pub fn at_the_end(&mut self, graph: &Graph) -> &mut M {
         for (cell, &initial) in (0..).zip(&self.initial) {
             let loc = Loc(cell);
-            let known = cell < graph.locations();
-            let value = if known {
-                graph.final_value(loc)
-            } else {
-                initial
+            let value = match graph.knows(loc) {
+                true => graph.final_value(loc),
+                false => initial,
             };
             self.machines[0].set_value(cell, value);
         }
@@ -387,6 +385,7 @@ fn process(thread: ThreadId) -> ProcessId {
 
 impl<M: WeakMemory, const APART: bool> Program for Threads<M, APART> {
     const INDEPENDENT: bool = APART;
+    const NUMBERED_AS_MET: bool = true;
 
     fn initial_threads(&self) -> u32 {
         self.initial_threads

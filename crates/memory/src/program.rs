@@ -191,6 +191,11 @@ pub trait Program {
     /// different threads are answered does not matter.
     const INDEPENDENT: bool = false;
 
+    /// Whether a thread that is started gets its number when the program meets it for the first
+    /// time, so that another program of the same kind may number threads otherwise. A schedule then
+    /// numbers them in the order of its own steps.
+    const NUMBERED_AS_MET: bool = false;
+
     /// How many threads run from the start: those with the least numbers.
     fn initial_threads(&self) -> u32;
 

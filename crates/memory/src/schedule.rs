@@ -95,6 +95,30 @@ impl Schedule {
         Self::until(graph, until, Some((last.thread, last.index)))
     }
 
+    /// The same, with threads that are started numbered from here on in the order of the steps.
+    pub(crate) fn numbered_from(mut self, graph: &Graph, first: u32) -> Self {
+        let mut made = vec![0; graph.threads() as usize];
+        let mut numbers: Vec<u32> = (0..graph.threads()).collect();
+        let mut next = first;
+        for step in &mut self.0 {
+            let thread = step.thread;
+            step.thread = ThreadId(numbers[thread.index()]);
+            let events = graph.thread(thread);
+            let made = &mut made[thread.index()];
+            let Some(&slot) = events.get(*made) else {
+                continue;
+            };
+            let event = graph.event(slot);
+            let writes_too = event.kind.reads_exclusively() && events.len() > *made + 1;
+            *made += 1 + usize::from(writes_too);
+            if event.kind == Kind::Spawn {
+                numbers[event.loc.index()] = next;
+                next += 1;
+            }
+        }
+        self
+    }
+
     /// The steps of the first events of each thread.
     fn until(graph: &Graph, until: Vec<u32>, last: Option<(ThreadId, u32)>) -> Self {
         let mut order = Order {

@@ -44,6 +44,9 @@ pub fn advice(bound: &Bound) -> &'static str {
         Bound::Unfold(_) => {
             "give the loop an invariant: `while e invariant I { … }`, or raise --unfold"
         }
+        Bound::DataRaces => {
+            "order the accesses that race, or make the variable `atomic`; `--property failure` shows a race"
+        }
         Bound::Interrupted => "run it again and let it end, or give it a --time-limit",
     }
 }
@@ -51,7 +54,9 @@ pub fn advice(bound: &Bound) -> &'static str {
 /// What to do next about a bound of this search.
 pub(crate) fn advice_for(record: &Record, bound: &Bound) -> String {
     // Only this engine sees that a run comes back to a state; and it has no limit of depth.
-    let other_engine = record.command == "explore" && record.algorithm != "stateful";
+    let other_engine = record.command == "explore"
+        && record.algorithm != "stateful"
+        && record.memory_model.is_none();
     match bound {
         Bound::MaxDepth(_) if other_engine && record.solver.is_none() => {
             let first = "try --algorithm stateful, which ends where states come again";

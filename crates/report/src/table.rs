@@ -54,7 +54,11 @@ pub fn table(record: &Record, view: &View) -> String {
         rows.insert(0, ("states", states.to_string(), "different ones"));
     }
     if let Some(stored) = counts.stored_states {
-        rows.push(("stored", stored.to_string(), "states at one time, at the most"));
+        rows.push((
+            "stored",
+            stored.to_string(),
+            "states at one time, at the most",
+        ));
     }
     let solved = record.solver.map(|asked| {
         let models = share(asked.reused, asked.queries);

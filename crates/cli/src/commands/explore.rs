@@ -431,6 +431,7 @@ fn broken_off(record: &Record) -> bool {
         | Bound::AsPrinted
         | Bound::Sampled(_)
         | Bound::Temporal
+        | Bound::DataRaces
         | Bound::Unfold(_) => false,
     })
 }

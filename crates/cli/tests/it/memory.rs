@@ -422,3 +422,127 @@ process { x.store(2, relaxed) }
     assert_eq!(explored.code, 3, "{explored:?}");
     assert!(explored.err.contains("without pictures"), "{explored:?}");
 }
+
+/// A variable that nothing accesses keeps its value.
+#[test]
+fn what_is_not_accessed_is_as_it_was() {
+    for memory in ["rc11", "ra", "tso"] {
+        for (expected, code) in [("x == 1", 0), ("x == 0", 1)] {
+            let program = format!(
+                "atomicity access var x: atomic int = 1 var y: atomic int = 0
+                 ensures {expected} process {{ y.store(1, relaxed) }}"
+            );
+            let said = with_input(&["check", "-", "--memory", memory], &program);
+            assert_eq!(said.code, code, "{memory} {expected}: {said:?}");
+        }
+        let program = "atomicity access var a: atomic int[3] = [5, 6, 7]
+            process { let r = a[0].load(relaxed) }";
+        let said = with_input(&["run", "-", "--memory", memory], program);
+        assert!(said.out.contains("[5, 6, 7]"), "{said:?}");
+    }
+}
+
+/// Processes are numbered as they are met, and a run that is cut to its failure meets fewer.
+#[test]
+fn failures_of_processes_that_others_start() {
+    let program = "atomicity access var x: atomic int = 0
+        process { spawn { skip } }
+        process { spawn { let r = x.load(relaxed); assert r == 1 } }";
+    for memory in ["rc11", "ra", "tso"] {
+        for command in ["check", "explore"] {
+            let said = with_input(&[command, "-", "--memory", memory], program);
+            assert_eq!(said.code, 1, "{command} {memory}: {said:?}");
+            assert!(said.out.contains("r == 1"), "{said:?}");
+        }
+    }
+}
+
+#[test]
+fn a_race_that_does_not_count_verifies_nothing_behind_it() {
+    let program = "atomicity access var p: int = 0 lock a, b
+        process { p := 1; lock(a); lock(b); unlock(b); unlock(a) }
+        process { p := 2; lock(b); lock(a); unlock(a); unlock(b) }";
+    let check = ["check", "-", "--memory", "rc11", "--property", "deadlock"];
+    let said = with_input(&check, program);
+    assert_eq!(said.code, 2, "{said:?}");
+    assert!(said.out.contains("follows a data race"), "{said:?}");
+}
+
+#[test]
+fn only_the_named_property_counts() {
+    let program = "atomicity access var x: atomic int = 0 ensures en: x == 0
+        process { let r = x.load(); assert r == 1 }";
+    let said = with_input(
+        &["check", "-", "--memory", "rc11", "--property", "en"],
+        program,
+    );
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(said.out.contains("does not count"), "{said:?}");
+}
+
+#[test]
+fn a_run_that_a_limit_cuts_is_shown_as_far_as_it_goes() {
+    let program = "atomicity access var x: atomic int = 0
+        process p { while true { x.store(1, relaxed) } }";
+    let run = [
+        "run",
+        "-",
+        "--memory",
+        "tso",
+        "--max-depth",
+        "5",
+        "--format",
+    ];
+    let said = with_input(&[&run[..], &["json"]].concat(), program);
+    assert_eq!(said.code, 2, "{said:?}");
+    let record = said.json();
+    assert_eq!(record["run"]["steps"].as_array().map(Vec::len), Some(5));
+    assert_eq!(record["verdict"], "inconclusive");
+    let text = with_input(&[&run[..], &["text"]].concat(), program);
+    assert!(text.out.contains("ready to go on: p"), "{text:?}");
+}
+
+/// An update is one step of `--max-depth`, and a run that has ended needs no further one.
+#[test]
+fn depth_is_in_steps() {
+    let program = "atomicity access var x: atomic int = 0
+        process { x.fetch_add(1, relaxed); x.fetch_add(1, relaxed); x.fetch_add(1, relaxed) }";
+    for (depth, code) in [("3", 0), ("2", 2)] {
+        let explore = ["explore", "-", "--memory", "rc11", "--max-depth", depth];
+        let said = with_input(&explore, program);
+        assert_eq!(said.code, code, "{depth}: {said:?}");
+    }
+}
+
+/// Every step is compared, and the state at the end; a run that ends well is made again too.
+#[test]
+fn a_replay_compares_everything() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = folder.path().join("sb.maz");
+    std::fs::write(&program, sb("relaxed")).expect("a program");
+    let program = program.to_str().expect("a name");
+    let record = folder.path().join("record.json");
+    let replay = |record_of: serde_json::Value| {
+        std::fs::write(&record, record_of.to_string()).expect("a record");
+        let name = record.to_str().expect("a name");
+        mazurka(&["replay", name])
+    };
+    let run = mazurka(&["run", program, "--memory", "rc11", "--format", "json"]).json();
+    let again = replay(run.clone());
+    assert_eq!(again.code, 0, "{again:?}");
+    let mut changed = run.clone();
+    changed["run"]["schedule"] = "xxxx".into();
+    assert_eq!(replay(changed).code, 3);
+    for field in ["process", "changes", "label"] {
+        let mut changed = run.clone();
+        changed["run"]["steps"][0][field] = match field {
+            "changes" => serde_json::json!([]),
+            _ => "nonsense".into(),
+        };
+        let said = replay(changed);
+        assert_eq!(said.code, 3, "{field}: {said:?}");
+    }
+    let mut changed = run;
+    changed["run"]["state"][0]["value"] = "77".into();
+    assert_eq!(replay(changed).code, 3);
+}

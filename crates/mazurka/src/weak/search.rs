@@ -268,6 +268,10 @@ impl Question<'_> {
             shown.witnesses.push(narrator.difference(one, other));
         }
         bounds.extend(shown.bounds);
+        let races = found.counts.races > 0;
+        if races && !self.counted.contains(Kind::Failure) {
+            bounds.push(Bound::DataRaces);
+        }
         let whole = bounds.is_empty() && !certain;
         Ok(Answer {
             counts: Counts {
@@ -277,7 +281,7 @@ impl Question<'_> {
             stopped: certain,
             bounds,
             halted: seen.halted,
-            races: found.counts.races > 0,
+            races,
             deterministic: match seen.observed.len() {
                 0 => None,
                 1 => whole.then_some(true),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use mazurka_core::record::{Difference, Kind, MemoryStep, Place, Run, Step, Waiting, Witness};
 use mazurka_core::{
-    Bound, Execution, Kinds, Limits, Mishap, MishapKind, Narrator as _, Random,
+    Bound, Execution, Kinds, Limits, Mishap, MishapKind, Narrator as _, ProcessId, Random,
     Schedule as Written, ScheduledStep, ending,
 };
 use mazurka_lang::{Code, Machine};
@@ -13,11 +13,12 @@ use mazurka_memory::graph::{Event, Graph, Kind as Access, Slot};
 use mazurka_memory::schedule::{Schedule, ScheduledAction};
 use mazurka_memory::{
     Action, End, Ending, Failure, Found, Loc, Memory, Program as _, Replay, ThreadId, Threads,
-    Value, replay_graph, sample,
+    Value, Visitor, replay_graph, sample,
 };
 use rustc_hash::FxHashMap;
 
 use crate::evidence::enumerate;
+use crate::replay::difference;
 
 /// Tells the executions of one program under one model.
 pub(super) struct Narrator<'a> {
@@ -29,7 +30,24 @@ pub(super) struct Narrator<'a> {
 /// One execution, and what is wrong with it.
 pub(super) struct One {
     pub run: Run,
+    /// The processes that can go on.
+    pub ready: Vec<String>,
     pub witnesses: Vec<Witness>,
+}
+
+/// The steps of an execution that is drawn, as far as it goes.
+#[derive(Default)]
+struct Drawn(Schedule);
+
+impl<P: mazurka_memory::Program> Visitor<P> for Drawn {
+    fn end(&mut self, end: &mut End<'_, P>) -> ControlFlow<()> {
+        self.0 = end.schedule();
+        ControlFlow::Break(())
+    }
+
+    fn cut(&mut self, steps: impl FnOnce() -> Schedule) {
+        self.0 = steps();
+    }
 }
 
 /// Evidence, and bounds that an execution shows to have been reached.
@@ -170,19 +188,28 @@ impl Narrator<'_> {
         same.next().map_or_else(changed, Ok)
     }
 
+    /// Whether a recorded run comes again as it was.
+    pub fn compare(&self, old: &Run) -> Result<(), String> {
+        self.reread(old).map(|_| ())
+    }
+
     /// Makes a recorded run again and compares it.
     fn reread(&self, old: &Run) -> Result<Told, String> {
         let told = self.tell(&self.read(&old.schedule)?)?;
-        let pairs = old.steps.iter().zip(&told.run.steps);
-        let differs = pairs.clone().position(|(old, new)| {
-            (&old.label, &old.reads, &old.memory) != (&new.label, &new.reads, &new.memory)
-        });
-        match differs {
-            Some(at) => Err(format!("step {} is not as recorded", at + 1)),
-            None if old.steps.len() != told.run.steps.len() => {
+        let new = &told.run;
+        for (at, (was, is)) in old.steps.iter().zip(&new.steps).enumerate() {
+            if let Some(what) = difference(was, is) {
+                return Err(format!("step {} is not as recorded: {what}", at + 1));
+            }
+        }
+        match () {
+            () if old.steps.len() != new.steps.len() => {
                 Err("it has another number of steps".to_owned())
             }
-            None => Ok(told),
+            () if old.state != new.state || old.ending != new.ending => {
+                Err("the run ends in another state".to_owned())
+            }
+            () => Ok(told),
         }
     }
 
@@ -218,20 +245,18 @@ impl Narrator<'_> {
         Ok(self.tell(schedule)?.machine)
     }
 
-    /// An execution drawn at random, the same for the same seed.
-    pub fn drawn(&self, seed: u64, limits: &Limits) -> Schedule {
-        let mut drawn = Schedule::default();
+    /// An execution drawn at random, the same for the same seed, and the limits that cut it off.
+    pub fn drawn(&self, seed: u64, limits: &Limits) -> (Schedule, Vec<Bound>) {
+        let mut drawn = Drawn::default();
         let one = Limits {
             executions: Some(1),
             ..limits.clone()
         };
         let threads = Threads::<_, false>::new(|| self.machine());
-        let mut look = |end: &mut End<'_, Threads<Machine, false>>| {
-            drawn = end.schedule();
-            ControlFlow::Break(())
-        };
-        sample(threads, self.memory, &one, Random::new(seed), &mut look);
-        drawn
+        let found = sample(threads, self.memory, &one, Random::new(seed), &mut drawn);
+        let mut bounds = found.bounds;
+        bounds.retain(|bound| !matches!(bound, Bound::Sampled(_)));
+        (drawn.0, bounds)
     }
 
     /// The execution of a schedule, and everything that is wrong with it.
@@ -247,7 +272,13 @@ impl Narrator<'_> {
         }
         let marked = witnesses.first().and_then(|witness| witness.runs.first());
         let run = marked.unwrap_or(&told.run).clone();
-        Ok(One { run, witnesses })
+        let name = |thread: &ThreadId| told.machine.processes().path(ProcessId(thread.0));
+        let ready = told.replay.ready.iter().map(|it| name(it).to_string());
+        Ok(One {
+            run,
+            ready: ready.collect(),
+            witnesses,
+        })
     }
 
     /// An execution that the search has found; that it does not come again is a defect here.
@@ -342,8 +373,7 @@ impl Teller<'_> {
             reads_from: None,
             behind: Vec::new(),
         };
-        let known = loc.0 < self.graph.locations();
-        let value = match known {
+        let value = match self.graph.knows(loc) {
             true => self.graph.final_value(loc),
             false => self.threads.initial_value(loc),
         };
@@ -423,7 +453,7 @@ impl Teller<'_> {
 
     fn end(mut self, schedule: &Schedule, replay: Replay) -> Told {
         let machine = self.threads.at_the_end(self.graph);
-        let path = |thread: ThreadId| machine.processes().path(mazurka_core::ProcessId(thread.0));
+        let path = |thread: ThreadId| machine.processes().path(ProcessId(thread.0));
         let step = |action: &ScheduledAction| ScheduledStep {
             process: path(action.thread).clone(),
             outcomes: (action.outcome > 0)

@@ -190,7 +190,19 @@ impl<P: Program> End<'_, P> {
 
     /// The execution as a list of steps.
     pub fn schedule(&self) -> Schedule {
-        Schedule::of(self.graph)
+        own_numbers::<P>(
+            Schedule::of(self.graph),
+            self.graph,
+            self.runner.initial_threads(),
+        )
+    }
+}
+
+/// A schedule with the numbers that a new program would give to the threads.
+pub(super) fn own_numbers<P: Program>(schedule: Schedule, graph: &Graph, initial: u32) -> Schedule {
+    match P::NUMBERED_AS_MET {
+        true => schedule.numbered_from(graph, initial),
+        false => schedule,
     }
 }
 
@@ -221,6 +233,9 @@ impl<P: Program> End<'_, P> {
 pub trait Visitor<P> {
     /// An execution has ended. To break is to stop the search.
     fn end(&mut self, end: &mut End<'_, P>) -> ControlFlow<()>;
+
+    /// A limit has cut an execution off, which has made these steps.
+    fn cut(&mut self, _steps: impl FnOnce() -> Schedule) {}
 
     /// The search has made a thousand events or so. To break is to stop it.
     fn goes_on(&mut self) -> ControlFlow<()> {
@@ -369,7 +384,8 @@ impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
     fn note(&mut self, failure: Failure, schedule: impl FnOnce(&Graph) -> Schedule) {
         let known = |finding: &Finding| finding.failure.is_like(&failure);
         if !self.is_on_the_way() && !self.found.findings.iter().any(known) {
-            let schedule = schedule(&self.graph);
+            let initial = self.runner.initial_threads();
+            let schedule = own_numbers::<P>(schedule(&self.graph), &self.graph, initial);
             self.found.findings.push(Finding { failure, schedule });
         }
     }

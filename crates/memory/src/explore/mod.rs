@@ -71,6 +71,7 @@ use crate::models::{Memory, Model, Ra, Rc11, Sc, Tso};
 use crate::planted::Planted;
 use crate::program::{Action, Effect, Loc, MemoryOrder, Program, ThreadId};
 use crate::runner::Runner;
+use crate::schedule::Schedule;
 use frames::{ChoiceFrame, Frame, Open, ReadFrame, Reads, WriteFrame};
 
 /// Explores all executions of a program.
@@ -205,10 +206,11 @@ impl<'a, P: Program, M: Model, V: Visitor<P>> Explorer<'a, P, M, V> {
     /// Adds events until no thread can go on, or none of the ways to go on is consistent.
     fn extend(&mut self) -> ControlFlow<()> {
         loop {
-            if self.is_too_long() {
-                return ControlFlow::Continue(());
-            }
             let goes_on = match self.next() {
+                // The second event of an update belongs to the step of the first.
+                Next::Step(..) if self.urgent.is_none() && self.is_too_long() => {
+                    return ControlFlow::Continue(());
+                }
                 Next::Step(thread, action) => self.step(thread, action, false)?,
                 Next::Parked(thread, action) => self.step(thread, action, true)?,
                 Next::Nothing => self.end()?,
@@ -222,7 +224,7 @@ impl<'a, P: Program, M: Model, V: Visitor<P>> Explorer<'a, P, M, V> {
     /// Whether the execution has reached the limit of its length. It is not explored further then.
     fn is_too_long(&mut self) -> bool {
         let most = self.limits.depth();
-        if (self.graph.len() as u64) < most {
+        if (self.graph.steps() as u64) < most {
             return false;
         }
         let bound = Bound::MaxDepth(most);
@@ -230,7 +232,15 @@ impl<'a, P: Program, M: Model, V: Visitor<P>> Explorer<'a, P, M, V> {
             self.found.bounds.push(bound);
         }
         self.note_failures();
+        self.tell_cut();
         true
+    }
+
+    /// Tells the visitor how far an execution has come that goes no further.
+    fn tell_cut(&mut self) {
+        let (graph, initial) = (&self.graph, self.runner.initial_threads());
+        self.visitor
+            .cut(|| ends::own_numbers::<P>(Schedule::of(graph), graph, initial));
     }
 
     /// Counts an event, and looks at the limits.
@@ -262,6 +272,7 @@ impl<'a, P: Program, M: Model, V: Visitor<P>> Explorer<'a, P, M, V> {
     fn stop(&mut self, bound: Bound) -> ControlFlow<()> {
         self.found.bounds.push(bound);
         self.limited = true;
+        self.tell_cut();
         ControlFlow::Break(())
     }
 

@@ -19,6 +19,8 @@ pub struct Replay {
     pub ending: Option<Ending>,
     /// What is wrong with it.
     pub failures: Vec<Failure>,
+    /// The threads that can go on.
+    pub ready: Vec<ThreadId>,
 }
 
 /// A schedule is not one of this program under this model.
@@ -112,10 +114,15 @@ fn run<P: Program>(
         }
     }
     let ending = explorer.conclude();
+    let mut ready = Vec::new();
+    if ending.is_none() {
+        explorer.all_ready(&mut ready);
+    }
     let findings = explorer.found.findings.iter();
     let replay = Replay {
         ending,
         failures: findings.map(|finding| finding.failure).collect(),
+        ready: ready.into_iter().map(|(thread, _)| thread).collect(),
     };
     Ok((replay, explorer.graph))
 }

@@ -74,9 +74,6 @@ impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
     fn draw(&mut self, random: &mut Random) -> ControlFlow<()> {
         let mut ready = Vec::new();
         loop {
-            if self.is_too_long() {
-                return ControlFlow::Continue(());
-            }
             self.all_ready(&mut ready);
             let goes_on = if ready.is_empty() {
                 match self.next() {
@@ -84,6 +81,8 @@ impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
                     Next::Parked(thread, action) => self.draw_outcome(thread, action, random)?,
                     _ => return self.finish(),
                 }
+            } else if self.is_too_long() {
+                return ControlFlow::Continue(());
             } else {
                 let (thread, action) = ready[random.below(ready.len() as u64) as usize];
                 self.draw_outcome(thread, action, random)?
@@ -102,7 +101,7 @@ impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
     }
 
     /// The threads that can go on without waiting for another write.
-    fn all_ready(&mut self, ready: &mut Vec<(ThreadId, Action)>) {
+    pub(super) fn all_ready(&mut self, ready: &mut Vec<(ThreadId, Action)>) {
         ready.clear();
         for thread in (0..self.graph.threads()).map(ThreadId) {
             let Some(action) = self.ready(thread) else {

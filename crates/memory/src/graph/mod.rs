@@ -264,6 +264,8 @@ pub struct Graph {
     clocks: Clocks,
     /// How many events are in the lists.
     live: usize,
+    /// How many of them are the second ones of updates and locks.
+    pairs: usize,
     sc_fences: u32,
     sc_accesses: u32,
     /// Whether events have been removed since [`Graph::take_dirty`].
@@ -280,6 +282,7 @@ impl Graph {
             log: Vec::new(),
             clocks: Clocks::new(kinds),
             live: 0,
+            pairs: 0,
             sc_fences: 0,
             sc_accesses: 0,
             dirty: false,
@@ -313,6 +316,11 @@ impl Graph {
     /// How many events there are.
     pub fn len(&self) -> usize {
         self.live
+    }
+
+    /// How many steps there are: an update or a lock is two events.
+    pub fn steps(&self) -> usize {
+        self.live - self.pairs
     }
 
     /// Whether there are none.
@@ -383,7 +391,13 @@ impl Graph {
         self.places[loc.index()].mo.len() as u32
     }
 
-    /// The value of a location at the end: that of its last write in mo.
+    /// Whether a location has been accessed, so that its initial value is known here.
+    pub fn knows(&self, loc: Loc) -> bool {
+        let place = self.places.get(loc.index());
+        place.is_some_and(|place| place.known)
+    }
+
+    /// The value of a location at the end: that of its last write in mo. It must be known.
     pub fn final_value(&self, loc: Loc) -> Value {
         self.value_at(loc, self.last_position(loc))
     }
@@ -594,6 +608,7 @@ impl Graph {
             child.changed = true;
         }
         self.live += 1;
+        self.pairs += usize::from(event.kind.writes_exclusively());
         self.count(&event, 1);
         if event.kind.is_write() {
             let at = event.position - 1;
@@ -629,6 +644,7 @@ impl Graph {
             child.intact = 0;
         }
         self.live -= 1;
+        self.pairs -= usize::from(event.kind.writes_exclusively());
         self.dirty = true;
         self.count(&event, -1);
         if event.kind.is_write() {
