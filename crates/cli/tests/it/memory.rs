@@ -514,6 +514,19 @@ fn depth_is_in_steps() {
     }
 }
 
+/// An update of an element is one access, whatever selects the element.
+#[test]
+fn elements_are_updated_in_one_step() {
+    let program = "atomicity access var a: atomic int[2] = 0 ensures a[1] == 2
+        process (p in 0..2) { let i = 1; a[i].fetch_add(1, relaxed) }";
+    let said = with_input(&["explore", "-", "--memory", "rc11"], program);
+    assert_eq!(said.code, 0, "{said:?}");
+    let program = "atomicity access var a: atomic int[2] = 0
+        process (p in 0..2) { let ok = a[p].compare_exchange(0, 1, relaxed, relaxed) }";
+    let said = with_input(&["explore", "-", "--memory", "tso"], program);
+    assert_eq!(said.code, 0, "{said:?}");
+}
+
 /// Every step is compared, and the state at the end; a run that ends well is made again too.
 #[test]
 fn a_replay_compares_everything() {

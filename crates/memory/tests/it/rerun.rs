@@ -177,7 +177,7 @@ fn limits_end_the_search() {
     let found = explore(program.clone(), Memory::Rc11, &limits);
     assert_eq!(found.bounds, [Bound::MaxSteps(20)]);
     let limits = Limits {
-        depth: Some(6),
+        depth: Some(3),
         executions: Some(7),
         ..Limits::default()
     };
@@ -189,8 +189,8 @@ fn limits_end_the_search() {
         random,
         &mut CountOnly,
     );
-    assert_eq!(found.bounds, [Bound::MaxDepth(6), Bound::Sampled(7)]);
+    assert_eq!(found.bounds, [Bound::MaxDepth(3), Bound::Sampled(7)]);
     let found = explore(program, Memory::Rc11, &limits);
-    assert_eq!(found.bounds, [Bound::MaxDepth(6)]);
+    assert_eq!(found.bounds, [Bound::MaxDepth(3)]);
     assert!(!found.is_exhaustive() && found.counts.complete == 0);
 }

@@ -526,7 +526,10 @@ impl<'a> Compiler<'a> {
                 _ => {}
             });
             let snippet = self.snippet(index);
-            self.code.snippets.push(snippet);
+            // An update has its index twice, and it is the same element.
+            if self.code.snippets.last() != Some(&snippet) {
+                self.code.snippets.push(snippet);
+            }
             (self.code.snippets.len() as u32 - 1, slots)
         });
         let at = self.emit(op);
