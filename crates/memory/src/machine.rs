@@ -27,6 +27,23 @@ impl Made {
     }
 }
 
+/// So many values that were tried are remembered.
+const TRIED: usize = 8;
+
+/// What is known of the step of a thread that comes next after some answers. It depends on these
+/// alone, so it is kept when the thread is taken back to there.
+#[derive(Clone, Debug, Default)]
+struct Known {
+    /// What it wants to do.
+    action: Option<Action>,
+    /// The cell that it claims, and how, if it claims one.
+    claim: Option<Option<(u32, AccessKind)>>,
+    /// What it does with the values that were tried last.
+    effects: [Option<(Value, Effect)>; TRIED],
+    /// How many were tried.
+    tried: usize,
+}
+
 /// A program of [`WeakMemory`]. With `APART` its threads do not start or join each other.
 #[derive(Debug)]
 pub struct Threads<M, const APART: bool> {
@@ -41,6 +58,8 @@ pub struct Threads<M, const APART: bool> {
     joined: Vec<u32>,
     /// How many answers each thread has had.
     answered: Vec<u32>,
+    /// What is known of the steps of each thread, by the number of answers before them.
+    known: Vec<Vec<Known>>,
     /// Whether a step did more than one thing.
     several: bool,
     claims: Claims,
@@ -77,6 +96,7 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
             held: vec![Vec::new(); all as usize],
             joined: vec![0; all as usize],
             answered: vec![0; all as usize],
+            known: vec![Vec::new(); all as usize],
             several: false,
             claims: Claims::new(),
             joins: Vec::new(),
@@ -117,8 +137,8 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
     ) {
         self.know(thread);
         let log = if APART { thread.index() } else { 0 };
-        self.answered[thread.index()] += 1;
         if self.joins_more(thread) {
+            self.count_answer(thread);
             self.joined[thread.index()] += 1;
             self.logs[log].push(Made::Joined(thread));
             return;
@@ -129,11 +149,29 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         let outcome = (claim.is_none() && value > 0).then(|| self.outcome(thread, value));
         let made = make(self.machine(thread), process(thread), outcome.as_slice());
         debug_assert!(made, "a step that was offered");
+        self.count_answer(thread);
         self.joined[thread.index()] = 0;
         if let Some((cell, acquired)) = lock {
             self.change_lock(thread, cell, acquired);
         }
         self.logs[log].push(Made::Step(thread, lock));
+    }
+
+    /// What was known of steps after other answers is no longer of use.
+    fn count_answer(&mut self, thread: ThreadId) {
+        let answered = &mut self.answered[thread.index()];
+        *answered += 1;
+        self.known[thread.index()].truncate(*answered as usize);
+    }
+
+    /// What is known of the next step of a thread.
+    fn known(&mut self, thread: ThreadId) -> &mut Known {
+        let answered = self.answered[thread.index()] as usize;
+        let known = &mut self.known[thread.index()];
+        if known.len() <= answered {
+            known.resize(answered + 1, Known::default());
+        }
+        &mut known[answered]
     }
 
     /// The value that is chosen, by its index.
@@ -152,11 +190,15 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
             self.held.resize(thread.index() + 1, Vec::new());
             self.joined.resize(thread.index() + 1, 0);
             self.answered.resize(thread.index() + 1, 0);
+            self.known.resize(thread.index() + 1, Vec::new());
         }
     }
 
     /// The cell that the next step claims, and how.
     fn claim(&mut self, thread: ThreadId) -> Option<(u32, AccessKind)> {
+        if let Some(claim) = self.known(thread).claim {
+            return claim;
+        }
         let mut claims = std::mem::take(&mut self.claims);
         self.machine(thread).claims(process(thread), &mut claims);
         let writes = claims.iter().find(|access| access.kind != AccessKind::Read);
@@ -165,7 +207,23 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
             .iter()
             .any(|one| access.map(|a| a.first) != Some(one.first));
         self.claims = claims;
-        access.map(|access| (access.first, access.kind))
+        let claim = access.map(|access| (access.first, access.kind));
+        self.known(thread).claim = Some(claim);
+        claim
+    }
+
+    /// What the next step does with a value in its cell: it is made and taken back.
+    fn effect(&mut self, thread: ThreadId, cell: u32, value: Value) -> (Effect, Option<Probe>) {
+        let probe = self.probe(thread, Some((cell, value)));
+        let effect = match &probe {
+            None => Effect::Wait,
+            Some(probe) if probe.wrote => Effect::Write(probe.value),
+            Some(_) => Effect::Keep,
+        };
+        let known = self.known(thread);
+        known.effects[known.tried % TRIED] = Some((value, effect));
+        known.tried += 1;
+        (effect, probe)
     }
 
     /// Makes the next step with this value in its cell, and takes it back. None: it has to wait.
@@ -237,7 +295,7 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         if wait != Wait::Never {
             return update;
         }
-        match self.probe(thread, Some((cell, 0))) {
+        match self.effect(thread, cell, 0).1 {
             Some(probe) => match probe.first.map(|access| access.kind) {
                 Some(AccessKind::Write) => Action::Write {
                     loc,
@@ -354,6 +412,10 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         };
         let thread = made.thread();
         self.answered[thread.index()] -= 1;
+        if !APART {
+            // A thread that was started may become another one.
+            self.known.iter_mut().for_each(Vec::clear);
+        }
         match made {
             Made::Joined(_) => self.joined[thread.index()] -= 1,
             Made::Step(_, lock) => {
@@ -397,25 +459,32 @@ impl<M: WeakMemory, const APART: bool> Program for Threads<M, APART> {
 
     fn pending(&mut self, thread: ThreadId) -> Action {
         self.know(thread);
-        match self.machine(thread).status(process(thread)) {
-            Status::Ended | Status::Unborn => Action::End,
+        if let Some(action) = self.known(thread).action {
+            return action;
+        }
+        let action = match self.machine(thread).status(process(thread)) {
+            Status::Unborn => return Action::End,
+            Status::Ended => Action::End,
             Status::Discarded => Action::Discard,
             // A process that has failed has met a mishap.
             Status::Failed | Status::Lost => {
                 Action::Fail(self.mishap(thread).map_or(0, |mishap| mishap.site))
             }
             Status::Ready | Status::Waiting => self.alive(thread),
-        }
+        };
+        self.known(thread).action = Some(action);
+        action
     }
 
     fn modify(&mut self, thread: ThreadId, read: Value) -> Effect {
         let Some((cell, _)) = self.claim(thread) else {
             return Effect::Wait;
         };
-        match self.probe(thread, Some((cell, read))) {
-            None => Effect::Wait,
-            Some(probe) if probe.wrote => Effect::Write(probe.value),
-            Some(_) => Effect::Keep,
+        let tried = self.known(thread).effects.iter().flatten();
+        let tried = tried.copied().find(|(value, _)| *value == read);
+        match tried {
+            Some((_, effect)) => effect,
+            None => self.effect(thread, cell, read).0,
         }
     }
 

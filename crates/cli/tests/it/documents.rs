@@ -125,3 +125,57 @@ fn files_that_the_architecture_names_exist() {
     }
     assert!(found >= 5, "the code map was not found");
 }
+
+#[test]
+fn the_pictures_of_memory_models_are_what_the_tool_draws() {
+    let mut tried = 0;
+    for (info, text) in blocks(&document("docs/memory.md")) {
+        if info != "console" {
+            continue;
+        }
+        let (command, file) = text.split_once(" > ").expect("a command and a file");
+        let command = command.strip_prefix("$ mazurka ").expect("our command");
+        // The schedule stands between quotes.
+        let parts: Vec<&str> = command.split('"').collect();
+        let [before, schedule, after] = parts[..] else {
+            panic!("one schedule: {command}");
+        };
+        let mut arguments: Vec<&str> = before.split_whitespace().collect();
+        arguments.push(schedule);
+        arguments.extend(after.split_whitespace());
+        let said = mazurka(&arguments);
+        assert_eq!(said.code, 0, "{said:?}");
+        assert_eq!(said.out, document(file.trim()), "{command}");
+        tried += 1;
+    }
+    assert_eq!(tried, 5);
+}
+
+#[test]
+fn litmus_tests_have_as_many_graphs_as_the_table_says() {
+    let text = document("docs/memory.md");
+    let lines = text.lines();
+    let mut lines = lines.skip_while(|line| !line.starts_with("| program |"));
+    let columns = |line: &str| -> Vec<String> {
+        let columns = line.trim_matches('|').split('|');
+        columns.map(|column| column.trim().to_owned()).collect()
+    };
+    let models = columns(lines.next().expect("a table"));
+    assert_eq!(models[2..], ["sc", "tso", "ra", "rc11"]);
+    let mut tried = 0;
+    for line in lines.skip(1).take_while(|line| line.starts_with('|')) {
+        let row = columns(line);
+        for (model, counts) in models.iter().zip(&row).skip(2) {
+            let counts: Vec<&str> = counts.split(", ").collect();
+            for (at, program) in row[0].split(", ").enumerate() {
+                let file = format!("corpus/litmus/{program}.maz");
+                let arguments = ["explore", &file, "--memory", model, "--format", "json"];
+                let found = mazurka(&arguments).json()["executions"].to_string();
+                let expected = counts.get(at).unwrap_or(&counts[0]);
+                assert_eq!(found, **expected, "{program} under {model}");
+                tried += 1;
+            }
+        }
+    }
+    assert_eq!(tried, 4 * 20);
+}

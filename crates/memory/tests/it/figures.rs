@@ -6,6 +6,7 @@ use mazurka_memory::MemoryOrder::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use mazurka_memory::litmus::{Instruction, Litmus, await_equal, load, r, store};
 use mazurka_memory::{Counts, Memory, explore};
 
+use crate::oracle;
 use crate::programs::*;
 
 fn counts(program: &Litmus, memory: Memory) -> Counts {
@@ -155,5 +156,35 @@ fn mutual_exclusion_by_peterson() {
     for (memory, complete, discarded) in [(Memory::Rc11, 22, 8), (Memory::Sc, 4, 6)] {
         let counts = counts(&peterson(), memory);
         assert_eq!((counts.complete, counts.discarded), (complete, discarded));
+    }
+}
+
+/// Under sc, tso, ra and rc11: as the oracle says.
+#[test]
+fn models_have_their_executions() {
+    let memories = [Memory::Sc, Memory::Tso, Memory::Ra, Memory::Rc11];
+    for (name, program, expected) in [
+        ("sb", sb(Relaxed, Relaxed), [3, 4, 4, 4]),
+        ("sb, sc", sb(SeqCst, SeqCst), [3, 3, 4, 3]),
+        ("sb, fences", sb_fences(SeqCst), [3, 3, 3, 3]),
+        ("mp", mp(Relaxed, Relaxed), [3, 3, 3, 4]),
+        ("mp, ordered", mp(Release, Acquire), [3, 3, 3, 3]),
+        ("mp, overwritten", mp_overwritten(), [4, 4, 4, 5]),
+        ("release sequence", mp_release_sequence(), [9, 9, 9, 9]),
+        ("lb", lb(), [3, 3, 3, 3]),
+        ("2+2w", two_two_w(Relaxed), [3, 3, 4, 4]),
+        ("wrc", wrc(), [7, 7, 7, 8]),
+        ("isa2", isa2(Relaxed, Relaxed), [7, 7, 7, 8]),
+        ("iriw", iriw(Acquire, SeqCst, SeqCst), [15, 15, 16, 16]),
+        ("iriw, sc", iriw(SeqCst, SeqCst, SeqCst), [15, 15, 16, 15]),
+        ("z6.u", z6_u(), [18, 18, 24, 22]),
+        ("wwmerge", ww_merge(), [15, 15, 18, 17]),
+        ("sb+rfis", sb_rfis(), [3, 4, 4, 4]),
+    ] {
+        for (memory, expected) in memories.into_iter().zip(expected) {
+            let known = oracle::ends(&program, memory, 1_000_000, true).expect("small enough");
+            assert_eq!(known.ends.len(), expected, "{name} under {memory}");
+            assert_eq!(complete(&program, memory), expected as u64, "{name}");
+        }
     }
 }

@@ -11,6 +11,8 @@ use crate::svg::{INK, LETTER, LINE, MARGIN, PAPER, sheet, titled, wide, words};
 const GAP: f64 = 22.0;
 /// The same where arrows with names go from lane to lane.
 const ARROW_GAP: f64 = 84.0;
+/// The length of the head of an arrow.
+const HEAD: f64 = 6.0;
 /// Between the ends of arrows at one box.
 const ARROWS: f64 = 5.0;
 const PAD: f64 = 8.0;
@@ -234,6 +236,10 @@ impl Layout {
         }
         text += &self.races(panel);
         text += &self.repeats(panel);
+        // Behind the boxes, which may stand between two lanes.
+        for at in 0..panel.arrows.len() {
+            text += &self.arrow(panel, at);
+        }
         for (held, track) in panel.locks.iter().zip(&self.tracks) {
             text += &self.bar(held, *track);
         }
@@ -254,33 +260,15 @@ impl Layout {
                 text += &self.cell(cell, top, height);
             }
         }
-        for at in 0..panel.arrows.len() {
-            text += &self.arrow(panel, at);
-        }
         text
     }
 
-    /// A relation: from the side of one box to the side of another, with its name in the middle.
+    /// A relation: from the side of one box to the side of another, with its name near its start,
+    /// where there is no box.
     fn arrow(&self, panel: &Panel, at: usize) -> String {
         let arrow = &panel.arrows[at];
-        let ((_, from), (_, to)) = (arrow.from, arrow.to);
-        // Within a lane it leaves and comes back on the right side.
-        let right = from <= to;
-        let out = if right { 1.0 } else { -1.0 };
-        let inward = if from == to { -out } else { out };
-        let side = |lane: usize, right: bool| {
-            let column = self.columns[lane];
-            column.boxes + if right { column.width } else { 0.0 }
-        };
-        let x = side(from, right);
-        let to_x = side(to, if from == to { right } else { !right }) - 6.0 * inward;
-        let y = self.height_at(panel, at, arrow.from);
-        let to_y = self.height_at(panel, at, arrow.to);
-        let reach = match from == to {
-            true => 26.0,
-            false => ((to_x - x).abs() / 2.0).min(ARROW_GAP / 2.0),
-        };
-        let (bend, to_bend) = (x + reach * out, to_x - reach * inward);
+        let (curve, inward) = self.curve(panel, at);
+        let [(x, y), (bend, _), (to_bend, _), (to_x, to_y)] = curve;
         let style = arrow.style();
         let colour = style.colour();
         let dashed = match style.is_dashed() {
@@ -291,27 +279,55 @@ impl Layout {
             "<path d=\"M{x:.1} {y:.1} C{bend:.1} {y:.1} {to_bend:.1} {to_y:.1} {to_x:.1} {to_y:.1}\" \
              fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.4\"{dashed}/>\
              <path d=\"M{:.1} {to_y:.1} l{:.1} -3.5 v7 Z\" fill=\"{colour}\"/>",
-            to_x + 6.0 * inward,
+            to_x + HEAD * inward,
             -7.0 * inward
         );
-        // The middle of the curve, and for those from lane to lane nearer to where it starts, since
-        // boxes may stand between.
         let label = arrow.label();
-        let (middle, middle_y) = match from == to {
-            true => (x + 22.0, f64::midpoint(y, to_y)),
-            false => (
-                x + (ARROW_GAP / 2.0) * out,
-                y + (to_y - y) * label_at(x, to_x),
-            ),
-        };
-        let left = match from == to {
-            true => middle,
-            false => middle - wide(&label) / 2.0,
+        let (middle, height) = match arrow.from.1 == arrow.to.1 {
+            true => {
+                let (right, height) = along(&curve, 0.5);
+                (right + wide(&label) / 2.0, height)
+            }
+            false => {
+                let apart = |part: &u32| (along(&curve, f64::from(*part) / 20.0).0 - x).abs();
+                let near = (1..10).find(|part| apart(part) >= ARROW_GAP * 0.3);
+                along(&curve, f64::from(near.unwrap_or(10)) / 20.0)
+            }
         };
         let halo = "paint-order=\"stroke\" stroke=\"#ffffff\" stroke-width=\"3\"";
         let options = format!("{} font-size=\"10\" {halo}", ink(colour));
-        text += words(left, middle_y + 3.0, &label, &options).trim_end();
+        let left = middle - wide(&label) / 2.0;
+        text += words(left, height + 3.0, &label, &options).trim_end();
         titled(&format!("{label}: {}", arrow.title), &text)
+    }
+
+    /// The line of an arrow, and the direction in which it ends: 1 is to the right. Within a lane
+    /// it leaves and comes back on the right side.
+    fn curve(&self, panel: &Panel, at: usize) -> (Curve, f64) {
+        let arrow = &panel.arrows[at];
+        let ((_, from), (_, to)) = (arrow.from, arrow.to);
+        let right = from <= to;
+        let out = if right { 1.0 } else { -1.0 };
+        let inward = if from == to { -out } else { out };
+        let side = |lane: usize, right: bool| {
+            let column = self.columns[lane];
+            column.boxes + if right { column.width } else { 0.0 }
+        };
+        let x = side(from, right);
+        let to_x = side(to, inward < 0.0) - HEAD * inward;
+        let y = self.height_at(panel, at, arrow.from);
+        let to_y = self.height_at(panel, at, arrow.to);
+        let reach = match from == to {
+            true => ARROW_GAP / 3.0,
+            false => ARROW_GAP / 2.0,
+        };
+        let curve = [
+            (x, y),
+            (x + reach * out, y),
+            (to_x - reach * inward, to_y),
+            (to_x, to_y),
+        ];
+        (curve, inward)
     }
 
     /// Where an arrow meets a box: those at one box are spread.
@@ -462,10 +478,22 @@ impl Layout {
     }
 }
 
-/// How far down its way an arrow from lane to lane is where its name stands, in the first gap: half
-/// of it if there is one gap, less if there are more.
-fn label_at(x: f64, to_x: f64) -> f64 {
-    (ARROW_GAP / 2.0 / (to_x - x).abs().max(ARROW_GAP)).min(0.5)
+/// A curve: its start, two points that it bends to, and its end.
+type Curve = [(f64, f64); 4];
+
+/// A point of a curve, between its start (0) and its end (1).
+fn along(curve: &Curve, t: f64) -> (f64, f64) {
+    let weights = [
+        (1.0 - t).powi(3),
+        3.0 * t * (1.0 - t).powi(2),
+        3.0 * t.powi(2) * (1.0 - t),
+        t.powi(3),
+    ];
+    let sum = |value: fn(&(f64, f64)) -> f64| -> f64 {
+        let pairs = curve.iter().zip(weights);
+        pairs.map(|(point, weight)| value(point) * weight).sum()
+    };
+    (sum(|point| point.0), sum(|point| point.1))
 }
 
 fn box_height(cell: &Cell) -> f64 {

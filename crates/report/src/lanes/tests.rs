@@ -1,9 +1,10 @@
 use mazurka_core::Verdict;
 use mazurka_core::record::{
-    Change, EndStatus, Ending, Kind, LockChange, ProcessEnd, Record, Run, Step, Witness,
+    Change, EndStatus, Ending, Kind, LockChange, MemoryStep, ProcessEnd, Record, Run, Step, Witness,
 };
 
 use super::Lanes;
+use super::relations::{Relation, relations};
 use crate::OneRun;
 use crate::wellformed::{is_sound, texts};
 
@@ -134,7 +135,7 @@ fn a_lock_is_held_from_its_taking_to_its_release() {
         locks(step(0, "lock(a)"), "a", true),
     ];
     let one = run(Ending::Open, steps, vec![end(0, EndStatus::Ready)]);
-    let panel = super::Panel::new("", Vec::new(), &one, &[]);
+    let panel = super::Panel::new("", Vec::new(), &one, &[], None);
     let bars: Vec<(&str, usize, usize)> = panel
         .locks
         .iter()
@@ -271,7 +272,115 @@ fn an_older_record_names_the_processes_that_it_knows() {
     let mut first = step(0, "x := 1");
     first.enabled = vec!["0".into(), "10".into(), "2".into()];
     let old = run(Ending::Open, vec![first], Vec::new());
-    let panel = super::Panel::new("", Vec::new(), &old, &[]);
+    let panel = super::Panel::new("", Vec::new(), &old, &[], None);
     let names: Vec<&str> = panel.lanes.iter().map(|lane| lane.name.as_str()).collect();
     assert_eq!(names, ["process 0", "process 2", "process 10"]);
+}
+
+fn access(step: Step, what: &str, order: &str, reads: Option<usize>, behind: &[usize]) -> Step {
+    let place = (what != "fence").then(|| "x".to_owned());
+    let memory = MemoryStep {
+        access: what.into(),
+        order: order.into(),
+        place,
+        reads_from: reads,
+        behind: behind.to_vec(),
+    };
+    Step {
+        memory: Some(Box::new(memory)),
+        ..step
+    }
+}
+
+fn related(steps: Vec<Step>, model: &str) -> Vec<String> {
+    let run = run(Ending::Final, steps, Vec::new());
+    let told = |one: &Relation| {
+        let names: Vec<&str> = one.names.iter().map(|name| name.short()).collect();
+        format!("{}-{} {}", one.from + 1, one.to + 1, names.join(" "))
+    };
+    relations(&run, Some(model)).iter().map(told).collect()
+}
+
+#[test]
+fn writes_stand_in_modification_order() {
+    let write = |process, behind: &[usize]| {
+        access(step(process, "x := 1"), "write", "relaxed", None, behind)
+    };
+    // The second write comes before the first, the third between them.
+    let steps = vec![write(0, &[]), write(1, &[1]), write(2, &[1])];
+    assert_eq!(related(steps, "rc11"), ["2-3 mo", "3-1 mo"]);
+}
+
+#[test]
+fn reads_come_before_what_overwrites_what_they_read() {
+    let steps = vec![
+        access(step(0, "x := 1"), "write", "relaxed", None, &[]),
+        access(step(0, "x := 2"), "write", "relaxed", None, &[]),
+        access(step(1, "x"), "read", "relaxed", Some(1), &[2]),
+        access(step(2, "x"), "read", "relaxed", Some(0), &[1, 2]),
+        access(step(3, "x += 1"), "update", "relaxed", Some(2), &[]),
+    ];
+    let expected = ["1-2 mo", "1-3 rf", "2-5 rf mo", "3-2 fr", "4-1 fr"];
+    assert_eq!(related(steps, "rc11"), expected);
+}
+
+#[test]
+fn release_sequences_and_fences_synchronise() {
+    let store = |order| access(step(0, "x := 1"), "write", order, None, &[]);
+    let update = access(step(1, "x += 1"), "update", "relaxed", Some(1), &[]);
+    let read = |from, order| access(step(2, "x"), "read", order, Some(from), &[]);
+    let by_update = vec![store("release"), update.clone(), read(2, "acquire")];
+    assert_eq!(
+        related(by_update, "rc11"),
+        ["1-2 rf mo", "1-3 sw", "2-3 rf"]
+    );
+    let relaxed = vec![store("relaxed"), update.clone(), read(2, "acquire")];
+    assert_eq!(related(relaxed.clone(), "rc11"), ["1-2 rf mo", "2-3 rf"]);
+    // Under ra each access acquires and releases; under tso there is no such notion.
+    assert_eq!(
+        related(relaxed.clone(), "ra"),
+        ["1-2 sw rf mo", "1-3 sw", "2-3 sw rf"]
+    );
+    assert_eq!(related(relaxed, "tso"), ["1-2 rf mo", "2-3 rf"]);
+    let fence = |process, order| access(step(process, "fence"), "fence", order, None, &[]);
+    let by_fences = vec![
+        fence(0, "release"),
+        store("relaxed"),
+        access(step(2, "x"), "read", "relaxed", Some(2), &[]),
+        fence(2, "acquire"),
+    ];
+    assert_eq!(related(by_fences, "rc11"), ["1-4 sw", "2-3 rf"]);
+    let plain = vec![
+        store("plain"),
+        access(step(2, "x"), "read", "plain", Some(1), &[]),
+    ];
+    assert_eq!(related(plain, "rc11"), ["1-2 rf"]);
+}
+
+#[test]
+fn relations_are_drawn_with_a_legend() {
+    let steps = vec![
+        access(step(0, "x := 1"), "write", "release", None, &[]),
+        access(step(1, "x"), "read", "acquire", Some(1), &[]),
+        access(step(2, "x"), "read", "relaxed", Some(0), &[1]),
+    ];
+    let ends = (0..3)
+        .map(|process| end(process, EndStatus::Ended))
+        .collect();
+    let run = run(Ending::Final, steps, ends);
+    let mut record = record(
+        "graph.maz",
+        vec![witness(Kind::Failure, "wrong", vec![run])],
+    );
+    record.memory_model = Some("rc11".into());
+    let lanes = Lanes::of_evidence(&record);
+    let svg = lanes.svg();
+    is_sound(&svg);
+    for words in ["sw rf", "fr", "sw: synchronises with", "fr: the write"] {
+        assert!(svg.contains(words), "{words}");
+    }
+    assert!(!svg.contains("mo: "));
+    let dot = lanes.dot();
+    assert!(dot.contains("r0_0_0 -> r0_1_1 [label=\"sw rf\""), "{dot}");
+    assert!(dot.contains("r0_2_2 -> r0_0_0 [label=\"fr\""), "{dot}");
 }
