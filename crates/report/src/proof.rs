@@ -2,7 +2,7 @@
 
 use mazurka_core::proof::{GoalOutcome, GoalRecord, Proof, RuleRecord, Status};
 use mazurka_core::record::{ProgramRecord, Record};
-use mazurka_core::{Bound, Verdict};
+use mazurka_core::{Bound, Verdict, conjunction};
 
 use crate::verdict::cut;
 use crate::{View, bounds, clip, counted, witness};
@@ -54,7 +54,7 @@ pub fn proved(record: &Record, goals: &[GoalOutcome], view: &View) -> String {
                     text += &paint.dim(&format!("    after {}\n", clip(&open.path.join(" "), 100)));
                 }
                 if !open.condition.is_empty() {
-                    let condition = clip(&open.condition.join(" && "), 160);
+                    let condition = clip(&conjunction(&open.condition), 160);
                     text += &paint.dim(&format!("    where {condition}\n"));
                 }
             }
@@ -203,10 +203,11 @@ fn news(goal: &GoalRecord, before: Option<&GoalRecord>) -> (String, String) {
         .iter()
         .filter(|term| !condition.contains(term));
     let assumed: Vec<&str> = assumed.map(String::as_str).collect();
-    (
-        clip(&changed.join(", "), 60),
-        clip(&assumed.join(" && "), 60),
-    )
+    let assumed = match &assumed[..] {
+        [] => String::new(),
+        assumed => conjunction(assumed),
+    };
+    (clip(&changed.join(", "), 60), clip(&assumed, 60))
 }
 
 /// A goal in the tree of a proof.
@@ -341,7 +342,7 @@ fn page(reading: &mut Reading<'_>, root: usize, step: &str, text: &mut String) {
             format!("{process}({next})")
         });
         for (name, value) in [
-            ("⌈φ⌉", goal.condition.join(" ∧ ")),
+            ("⌈φ⌉", conjunction(&goal.condition)),
             ("σ", substitution.collect::<Vec<_>>().join(", ")),
             ("Σ", pool.collect::<Vec<_>>().join(", ")),
         ] {
@@ -475,7 +476,7 @@ pub fn proof_svg(proof: &Proof) -> Option<String> {
             "goal {} {}\n{}",
             goal.id,
             goal.rule.name(),
-            goal.condition.join(" && ")
+            conjunction(&goal.condition)
         );
         text += &format!(
             "<circle cx=\"{x:.0}\" cy=\"{y:.0}\" r=\"14\" fill=\"{fill}\" stroke=\"#2c3e50\"><title>{}</title></circle>\n\

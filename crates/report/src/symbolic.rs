@@ -1,7 +1,7 @@
 //! The symbolic states of `symbolic`: counts, the curve of Fig. 9, and the states at the end.
 
-use mazurka_core::Verdict;
 use mazurka_core::record::{Ending, Record, SymbolicStateRecord, SymbolicStates};
+use mazurka_core::{Verdict, conjunction};
 
 use crate::events::bindings;
 use crate::svg::{INK, MARGIN, TITLE, sheet, wide, words};
@@ -162,18 +162,7 @@ fn listed(record: &Record, states: &SymbolicStates, view: &View) -> String {
 }
 
 fn state_text(record: &Record, state: &SymbolicStateRecord) -> String {
-    let condition = match &state.path_condition[..] {
-        [] => "true".to_owned(),
-        [one] => clip(one, CONDITION_WIDTH),
-        all => {
-            let within = |one: &String| match one.contains("||") {
-                true => format!("({one})"),
-                false => one.clone(),
-            };
-            let all: Vec<String> = all.iter().map(within).collect();
-            clip(&all.join(" && "), CONDITION_WIDTH)
-        }
-    };
+    let condition = clip(&conjunction(&state.path_condition), CONDITION_WIDTH);
     let mut text = format!("   if   {condition}\n");
     let values = clip(&bindings(&state.substitution), STATE_WIDTH);
     text += &format!("   then {values}\n");
