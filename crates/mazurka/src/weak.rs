@@ -297,6 +297,9 @@ impl Program {
             ready: Vec::new(),
             run,
             path: None,
+            compared: None,
+            events: Vec::new(),
+            linearised: None,
         })
     }
 

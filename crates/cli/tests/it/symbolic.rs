@@ -526,3 +526,46 @@ fn a_printed_condition_reads_as_its_conjunction() {
         assert!(shown.iter().find(same).is_some(), "{parts:?}: {page}");
     }
 }
+
+#[test]
+fn paths_are_told_event_by_event() {
+    // Example 2 of the SymPaths paper: the four paths that it prints.
+    let example2 = "var x, y, z: int process { y := x } process { z := x } process { x := 2 }";
+    let said = with_input(&["symbolic", "-", "--paths"], example2);
+    let paths: Vec<&str> = said
+        .out
+        .lines()
+        .filter_map(|line| line.strip_prefix("   path "))
+        .collect();
+    let (a, b, c) = ("0⟨true, {y}, {x}⟩", "1⟨true, {z}, {x}⟩", "2⟨true, {x}, ∅⟩");
+    let printed = [[a, b, c], [a, c, b], [b, c, a], [c, a, b]];
+    let printed = printed.map(|path| path.join(" · "));
+    assert_eq!(paths.len(), 4, "{said:?}");
+    for path in &printed {
+        assert!(paths.contains(&path.as_str()), "{path}: {paths:?}");
+    }
+    // Example 1: after x := 0 the condition is decided (errata E10).
+    let example1 = "var x, y: int process { x := 0; x := y + 1 } process { if x == 0 { skip } }";
+    let said = with_input(&["symbolic", "-", "--paths"], example1);
+    assert!(said.out.contains("1⟨x == 0, ∅, {x}⟩"), "{said:?}");
+    assert!(said.out.contains("1⟨x != 0, ∅, {x}⟩"), "{said:?}");
+    assert!(said.out.contains("0⟨true, {x}, {y}⟩"), "{said:?}");
+}
+
+#[test]
+fn open_configurations_are_listed_under_a_bound() {
+    // Example 1 after its first step: three symbolic states, as printed.
+    let example1 = "var x, y: int process { x := 0; x := y + 1 } process { if x == 0 { y := 1 } }";
+    let args = ["symbolic", "-", "--paths", "--max-depth", "1"];
+    let said = with_input(&args, example1);
+    assert_eq!(said.code, 2, "{said:?}");
+    let open = said.out.matches("a limit ended the search here").count();
+    assert_eq!(open, 3, "{said:?}");
+    let record = with_input(&[&args[..], &["--format", "json"]].concat(), example1).json();
+    let open = record["states"]["open"].as_array().expect("open states");
+    assert_eq!(open.len(), 3, "{record}");
+    assert!(
+        open.iter().all(|state| state["ending"] == "open"),
+        "{record}"
+    );
+}
