@@ -23,6 +23,7 @@
 mod access;
 pub mod bench;
 mod canonical;
+mod conjunction;
 mod event;
 mod fingerprint;
 mod happens_before;
@@ -41,6 +42,7 @@ mod verdict;
 
 pub use access::{Access, AccessKind, Claims, add_claim};
 pub use canonical::{TraceHasher, canonical_order, immediate_predecessors};
+pub use conjunction::{conjunct, conjunction};
 pub use event::{Event, Mishap, MishapKind, Outcome, Outcomes, Wait, dependent};
 pub use fingerprint::Fingerprint;
 pub use happens_before::HappensBefore;

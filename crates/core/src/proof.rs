@@ -3,6 +3,7 @@
 //!
 //! It is written to be read by people, and by a checker that believes none of it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -10,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::record::ProgramRecord;
 
 /// The version of the format.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// A proof, or what there is of one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -23,6 +24,11 @@ pub struct Proof {
     pub goal: Option<String>,
     /// Whether it is shown too that no state in its boxes deadlocks.
     pub deadlock: bool,
+    /// Whether there is none: the formula was decided by executing its boxes.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_execution: bool,
+    /// What stands at each point of the program that goals name, in the words of the source.
+    pub statements: BTreeMap<String, String>,
     /// Γ and Ψ of each box.
     pub contexts: Vec<ContextRecord>,
     /// What the formula asks of the initial state.
@@ -294,7 +300,7 @@ impl Proof {
         let leaves = |goal: &GoalRecord| goal.rule.leaves().iter().all(|leaf| leaf.is_proved());
         let closed =
             |goal: &GoalRecord| !open(goal) && leaves(goal) && goal.rule.goals().iter().all(there);
-        roots && self.goals.iter().all(closed)
+        !self.by_execution && roots && self.goals.iter().all(closed)
     }
 }
 
@@ -365,6 +371,13 @@ pub struct GoalOutcome {
     pub open: Vec<OpenGoal>,
     /// Initial values of a counterexample.
     pub values: Vec<(String, String)>,
+    /// Whether it was decided by executing its boxes, because they stand where the calculus has no
+    /// rule: there is no proof to check.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_execution: bool,
+    /// Whether it is false at these values without a run: the part that fails has no box.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub at_once: bool,
 }
 
 /// A goal that is open.

@@ -43,7 +43,7 @@ pub use drive::findings::{Broken, Finding, Findings, Seen, Tally};
 pub use drive::parallel::{Parts, Saver, Workers};
 pub use drive::prints::Prints;
 pub use drive::search::{Engine, Search, Session};
-pub use fagiani::{Extent, Permutations, Permute, Permuted, PrintedForms};
+pub use fagiani::{Extent, Permutations, Permute, Permuted, PrintedForms, UpTo};
 pub use sympaths::{
     Audience, LeadsHere, Reduction, SymbolicFindings, SymbolicSearch, UnknownReduction,
 };

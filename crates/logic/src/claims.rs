@@ -20,6 +20,8 @@ struct Walk<'a, 'p> {
     thread: &'a Thread<'p>,
     terms: &'a Terms,
     claims: Claims,
+    /// What it reads: vars(e), also where it writes the same.
+    reads: Claims,
     /// Locals that the step itself may change, or all of them where the frame is another one.
     changed: Vec<LocalId>,
     foreign: u32,
@@ -31,14 +33,15 @@ pub(crate) fn lock_base(layout: &Layout) -> usize {
     layout.cells
 }
 
-/// What the next step of a thread may touch.
+/// What the next step of a thread may touch, and of that what it may read: the write and read sets
+/// of an event, vars(e) in the latter even where they are written too.
 pub(crate) fn claims<'p>(
     program: &'p Program,
     shared: &Shared<'p>,
     layout: &Layout,
     thread: &Thread<'p>,
     terms: &Terms,
-) -> Claims {
+) -> (Claims, Claims) {
     let mut walk = Walk {
         program,
         layout,
@@ -46,6 +49,7 @@ pub(crate) fn claims<'p>(
         thread,
         terms,
         claims: Claims::new(),
+        reads: Claims::new(),
         changed: Vec::new(),
         foreign: 0,
         calls: Vec::new(),
@@ -59,7 +63,8 @@ pub(crate) fn claims<'p>(
         Some(Item::Do(stmt)) => walk.step(stmt),
         _ => {}
     }
-    let mut claims = walk.claims;
+    let (mut claims, mut reads) = (walk.claims, walk.reads);
+    reads.sort_unstable();
     let invariants = lock_base(layout) + layout.lock_cells;
     for (number, property) in program.invariants.iter().enumerate() {
         let mut read = Claims::new();
@@ -77,7 +82,7 @@ pub(crate) fn claims<'p>(
         }
     }
     claims.sort_unstable();
-    claims
+    (claims, reads)
 }
 
 impl<'p> Walk<'_, 'p> {
@@ -252,6 +257,9 @@ impl<'p> Walk<'_, 'p> {
             Some(_) => return,
             None => Access::new(kind, first as u32).over(len as u32),
         };
+        if kind == AccessKind::Read {
+            add_claim(&mut self.reads, access);
+        }
         add_claim(&mut self.claims, access);
     }
 

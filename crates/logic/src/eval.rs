@@ -7,6 +7,7 @@ use mazurka_diagnostics::Span;
 use mazurka_lang::hir::{BinaryOp, Expr, ExprKind, Place, UnaryOp};
 use mazurka_smt::{Kind, Term, Terms};
 
+use crate::aliases::Touched;
 use crate::pool::{Layout, State, local_range, sort};
 
 /// Something that must hold where a step is made, or the program fails.
@@ -46,7 +47,7 @@ pub(crate) struct Eval<'a, 'p> {
     /// What was chosen, and from where to where.
     pub chosen: &'a mut Vec<[Term; 3]>,
     /// Which shared cells were touched.
-    pub touched: &'a mut Vec<Access>,
+    pub touched: &'a mut Vec<Touched>,
 }
 
 impl Eval<'_, '_> {
@@ -230,8 +231,11 @@ impl Eval<'_, '_> {
         match fixed.map(usize::try_from) {
             None => self
                 .touched
-                .push(Access::new(kind, first as u32).over(len as u32)),
-            Some(Ok(at)) if at < len => self.touched.push(Access::new(kind, (first + at) as u32)),
+                .push((Access::new(kind, first as u32).over(len as u32), at)),
+            Some(Ok(at)) if at < len => {
+                self.touched
+                    .push((Access::new(kind, (first + at) as u32), None));
+            }
             // An index outside is a failure, and touches nothing.
             Some(_) => {}
         }

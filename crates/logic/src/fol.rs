@@ -271,7 +271,7 @@ impl Lower<'_> {
 
     /// The state after an update, all at once, and what must hold for nothing to go wrong in it: an
     /// update that divides by zero or misses its array makes no formula true.
-    fn update(
+    pub fn update(
         &mut self,
         update: &[(Place, Expr)],
         cells: &[Term],

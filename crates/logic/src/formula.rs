@@ -8,10 +8,13 @@
 //! | ∃x·Ψ | [`Formula::Exists`] | `exists x: bool. …` |
 //! | \[Σ\]Ψ | [`Formula::Box`] | `[*] …` for all processes, `[p \|\| q] …` for some |
 //! | {σ}Ψ | [`Formula::Update`] | `{x := e, y := f} …`, all at once |
+//! | ⟨Σ⟩Ψ, which is ¬\[Σ\]¬Ψ | | `<*> …`, `<p \|\| q> …` |
 //!
 //! The connectives may also be written as in the paper.
 
-use mazurka_lang::hir::{Expr, Place, Type};
+use std::borrow::Cow;
+
+use mazurka_lang::hir::{Expr, Place, Program, Type};
 
 /// A formula. A local variable in an expression is one that a quantifier binds, by its number from
 /// outside.
@@ -33,7 +36,8 @@ pub enum Formula {
     ForAll(String, Type, Box<Formula>),
     /// ∃x·Ψ
     Exists(String, Type, Box<Formula>),
-    /// \[Σ\]Ψ: Ψ holds wherever these processes end, all of them started at once.
+    /// \[Σ\]Ψ: Ψ holds wherever these processes end, all of them started at once. Numbers from that
+    /// of the processes on are copies, see [`with_copies`].
     Box(Vec<usize>, Box<Formula>),
     /// {σ}Ψ
     Update(Vec<(Place, Expr)>, Box<Formula>),
@@ -56,10 +60,78 @@ impl Formula {
         }
     }
 
+    /// Whether every box stands where a rule takes it apart: behind `&&`, right of `==>`, on one
+    /// side of `||`, under `forall`, an update or another box. A formula with others is decided by
+    /// executing its boxes (`eliminate.rs`).
+    pub fn has_rules(&self) -> bool {
+        self.is_first_order()
+            || match self {
+                Formula::Box(_, a) | Formula::ForAll(_, _, a) | Formula::Update(_, a) => {
+                    a.has_rules()
+                }
+                Formula::And(a, b) => a.has_rules() && b.has_rules(),
+                Formula::Implies(a, b) => a.is_first_order() && b.has_rules(),
+                Formula::Or(a, b) => {
+                    (a.is_first_order() && b.has_rules()) || (b.is_first_order() && a.has_rules())
+                }
+                Formula::Expr(_) | Formula::Not(_) | Formula::Exists(..) | Formula::Iff(..) => {
+                    false
+                }
+            }
+    }
+
+    /// The greatest number of a process in a box.
+    fn last_process(&self) -> usize {
+        match self {
+            Formula::Expr(_) => 0,
+            Formula::Box(processes, a) => {
+                let last = processes.iter().copied().max();
+                last.unwrap_or(0).max(a.last_process())
+            }
+            Formula::Not(a)
+            | Formula::ForAll(_, _, a)
+            | Formula::Exists(_, _, a)
+            | Formula::Update(_, a) => a.last_process(),
+            Formula::And(a, b)
+            | Formula::Or(a, b)
+            | Formula::Implies(a, b)
+            | Formula::Iff(a, b) => a.last_process().max(b.last_process()),
+        }
+    }
+
     /// The conjunction of any number of formulas; none if there are none.
     pub fn all(parts: impl IntoIterator<Item = Formula>) -> Option<Formula> {
         let mut parts = parts.into_iter();
         let first = parts.next()?;
         Some(parts.fold(first, |a, b| Formula::And(Box::new(a), Box::new(b))))
     }
+}
+
+/// The program with the copies of processes that a formula speaks of.
+///
+/// In a box `[p || p]` the second p is a process of its own. With n processes in the program it has
+/// the number of p and n, the third the number of p and 2n, and so on.
+///
+/// ```
+/// let source = "var x: int process p { x := x + 1 } process q { x := 0 }";
+/// let program = mazurka_lang::load(source, &[]).unwrap();
+/// let twice = mazurka_logic::parse("[p || p] x >= 0", &program).unwrap();
+/// assert_eq!(mazurka_logic::with_copies(&program, &twice).processes.len(), 4);
+/// let once = mazurka_logic::parse("[p || q] x >= 0", &program).unwrap();
+/// assert_eq!(mazurka_logic::with_copies(&program, &once).processes.len(), 2);
+/// ```
+pub fn with_copies<'p>(program: &'p Program, formula: &Formula) -> Cow<'p, Program> {
+    let count = program.processes.len();
+    if formula.last_process() < count || count == 0 {
+        return Cow::Borrowed(program);
+    }
+    let mut wide = program.clone();
+    while wide.processes.len() <= formula.last_process() {
+        for at in 0..count {
+            let mut copy = program.processes[at].clone();
+            copy.name = None;
+            wide.processes.push(copy);
+        }
+    }
+    Cow::Owned(wide)
 }

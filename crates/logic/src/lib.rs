@@ -1,8 +1,10 @@
 //! Dynamic logic for parallel programs.
 
+mod aliases;
 mod books;
 mod check;
 mod claims;
+mod eliminate;
 mod eval;
 mod fol;
 mod formula;
@@ -10,6 +12,7 @@ mod loops;
 mod parse;
 mod pool;
 mod prove;
+mod refute;
 mod render;
 mod search;
 mod sequent;
@@ -21,9 +24,10 @@ mod world;
 
 pub use check::Rejected;
 pub use fol::Misplaced;
-pub use formula::Formula;
-pub use parse::{FormulaError, parse};
-pub use prove::{Outcome, ProofCounts, Refutation, Theorem, can_start, prove, stated};
+pub use formula::{Formula, with_copies};
+pub use parse::{FormulaError, parse, parse_over};
+pub use prove::{Outcome, ProofCounts, Theorem, can_start, prove, stated};
+pub use refute::{BoxRun, Ran, Refutation, RunBox, falsify};
 pub use search::Unsupported;
 pub use watched::{check_proof, check_proof_watched};
 

@@ -11,7 +11,8 @@
 //! wrong: suppose some goal of the graph were false, so that an execution from it ends in a state
 //! without Ψ. Take one with as few steps as possible. Every rule but SCHEDULE hands the same
 //! execution on to another goal, and these rules alone form no cycle (a goal met by *generalise* or
-//! *back* is always one that is scheduled); SCHEDULE hands on an execution with one step less. That
+//! *back* is always one that is scheduled, or one in which every thread has ended, whose boxes are
+//! of inner contexts, from which nothing leads back); SCHEDULE hands on an execution with one step less. That
 //! is a contradiction. An invariant is thereby shown to hold on entry, to be preserved by the body,
 //! and to be stable under the steps of all other threads wherever its thread stands before the
 //! test: each of these comes back to a goal that assumes it. Nothing is assumed of an invariant
@@ -206,8 +207,8 @@ impl<'p> Search<'p, '_> {
         By::Generalise { leaves, to }
     }
 
-    /// What must hold for a goal to be an instance of a generalised one at the same points.
-    fn instance(&mut self, at: usize, general: usize) -> Vec<Leaf> {
+    /// What must hold for a goal to be an instance of another one at the same points.
+    pub fn instance(&mut self, at: usize, general: usize) -> Vec<Leaf> {
         let (state, context) = (self.goals[at].state.clone(), self.goals[at].context);
         let other = self.goals[general].state.clone();
         let theirs: Vec<Term> = other.values().collect();

@@ -23,6 +23,9 @@ pub struct FormulaError {
 
 type Parse<T> = Result<T, FormulaError>;
 
+/// More processes in one box are refused: each copy of one is a copy of all.
+const MOST_IN_A_BOX: usize = 1000;
+
 /// Deeper nesting is refused: it must not use up the stack.
 const MOST_DEPTH: usize = 200;
 
@@ -37,12 +40,18 @@ const MOST_DEPTH: usize = 200;
 /// assert_eq!(error.message, "there is no process `q`");
 /// ```
 pub fn parse(text: &str, program: &Program) -> Parse<Formula> {
+    parse_over(text, program, program.processes.len())
+}
+
+/// The same where `[*]` stands for the first processes of a program, and others have a number only.
+pub fn parse_over(text: &str, program: &Program, all: usize) -> Parse<Formula> {
     let mut parser = Parser {
         text,
         at: 0,
         token: Token::End,
         span: Span::default(),
         program,
+        all,
         bound: Vec::new(),
         depth: 0,
     };
@@ -87,6 +96,8 @@ const SIGNS: &[(&str, &str)] = &[
     ("∃", "exists"),
     ("·", "."),
     ("∥", "||"),
+    ("⟨", "<"),
+    ("⟩", ">"),
     ("<", "<"),
     (">", ">"),
     ("+", "+"),
@@ -112,6 +123,8 @@ struct Parser<'t, 'p> {
     token: Token<'t>,
     span: Span,
     program: &'p Program,
+    /// How many processes `[*]` has.
+    all: usize,
     bound: Vec<(String, Type)>,
     depth: usize,
 }
@@ -280,15 +293,20 @@ impl<'t> Parser<'t, '_> {
                 self.expect(")")?;
                 Ok(inner)
             }
-            Token::Sign("[") => {
+            Token::Sign(modality @ ("[" | "<")) => {
                 self.bump()?;
-                let processes = self.processes()?;
-                self.expect("]")?;
+                let end = if modality == "[" { "]" } else { ">" };
+                let processes = self.processes(end)?;
+                self.expect(end)?;
                 let inner = self.formula(2)?;
                 let span = start.to(inner.span());
-                let inner = self.bool(inner)?;
+                let inner = Box::new(self.bool(inner)?);
+                let not = |formula| Box::new(Formula::Not(formula));
                 Ok(Read::Formula(
-                    Formula::Box(processes, Box::new(inner)),
+                    match modality {
+                        "[" => Formula::Box(processes, inner),
+                        _ => *not(Box::new(Formula::Box(processes, not(inner)))),
+                    },
                     span,
                 ))
             }
@@ -327,12 +345,9 @@ impl<'t> Parser<'t, '_> {
             Token::Sign(quantifier @ ("forall" | "exists")) => {
                 self.bump()?;
                 let (name, place) = self.name("the name of a variable")?;
-                if self.program.vars.iter().any(|var| var.name == name) {
-                    return Err(FormulaError {
-                        span: place,
-                        message: format!("`{name}` is a variable of the program"),
-                        expected: "a quantified variable needs a name of its own".to_owned(),
-                    });
+                let mut vars = self.program.vars.iter();
+                if let Some(at) = vars.position(|var| var.name == name) {
+                    return self.over_variable(quantifier, at, start.to(place));
                 }
                 self.expect(":")?;
                 let ty = self.type_()?;
@@ -369,6 +384,47 @@ impl<'t> Parser<'t, '_> {
         }
     }
 
+    /// `forall x. f` over a variable of the program: `forall k. {x := k} f`.
+    fn over_variable(&mut self, quantifier: &str, at: usize, start: Span) -> Parse<Read> {
+        let var = &self.program.vars[at];
+        if var.len.is_some() {
+            return Err(FormulaError {
+                span: start,
+                message: format!("`{}` is an array", var.name),
+                expected: "quantify over its elements: `forall k: int. {a[0] := k} …`".to_owned(),
+            });
+        }
+        if self.eat(":")? && self.type_()? != var.ty {
+            return Err(FormulaError {
+                span: start,
+                message: format!("`{}` is {}", var.name, noun(var.ty)),
+                expected: "leave the type out".to_owned(),
+            });
+        }
+        self.expect(".")?;
+        // A name that no text has: in the formula the variable of the program is meant.
+        let name = format!("{} again", var.name);
+        let value = Expr {
+            kind: ExprKind::Local(LocalId(self.bound.len() as u32)),
+            ty: var.ty,
+            span: start,
+        };
+        self.bound.push((name.clone(), var.ty));
+        let inner = self.formula(0)?;
+        let span = start.to(inner.span());
+        let inner = Box::new(self.bool(inner)?);
+        self.bound.pop();
+        let update = vec![(Place::Shared(VarId(at as u32)), value)];
+        let inner = Box::new(Formula::Update(update, inner));
+        Ok(Read::Formula(
+            match quantifier {
+                "forall" => Formula::ForAll(name, var.ty, inner),
+                _ => Formula::Exists(name, var.ty, inner),
+            },
+            span,
+        ))
+    }
+
     /// `if e then f else g`, which reaches as far to the right as it can.
     fn conditional(&mut self) -> Parse<Read> {
         let start = self.span;
@@ -395,11 +451,15 @@ impl<'t> Parser<'t, '_> {
         }
     }
 
-    fn processes(&mut self) -> Parse<Vec<usize>> {
+    /// The processes of a box: none, all, or some. One that is named again is another copy of it.
+    fn processes(&mut self, end: &str) -> Parse<Vec<usize>> {
         if self.eat("*")? {
-            return Ok((0..self.program.processes.len()).collect());
+            return Ok((0..self.all).collect());
         }
-        let mut found = Vec::new();
+        let mut found: Vec<usize> = Vec::new();
+        if self.at_sign(end) {
+            return Ok(found);
+        }
         loop {
             let span = self.span;
             let all = &self.program.processes;
@@ -422,15 +482,14 @@ impl<'t> Parser<'t, '_> {
                     "name a process of the file or its number, or write `[*]` for all",
                 ));
             }
-            if found[before..]
-                .iter()
-                .any(|at| found[..before].contains(at))
-            {
-                let text = span.text(self.text);
-                return Err(self.error(
-                    format!("process `{text}` is in this box already"),
-                    "name each process once",
-                ));
+            let count = all.len();
+            if found.len() > MOST_IN_A_BOX {
+                return Err(self.error("this box has too many processes", "fewer of them"));
+            }
+            for at in before..found.len() {
+                while found[..at].contains(&found[at]) {
+                    found[at] += count;
+                }
             }
             self.bump()?;
             if !self.eat("||")? {

@@ -282,18 +282,29 @@ impl<'p> State<'p> {
     pub fn key(&self) -> u64 {
         let mut hasher = FxHasher::default();
         self.values().for_each(|value| value.hash(&mut hasher));
-        self.locks.hash(&mut hasher);
+        self.hash_points(&mut hasher);
+        hasher.finish()
+    }
+
+    /// A number that states with equal points share, whatever the variables are worth.
+    pub fn points_key(&self) -> u64 {
+        let mut hasher = FxHasher::default();
+        self.hash_points(&mut hasher);
+        hasher.finish()
+    }
+
+    fn hash_points(&self, hasher: &mut FxHasher) {
+        self.locks.hash(hasher);
         for thread in &self.threads {
-            thread.process.hash(&mut hasher);
+            thread.process.hash(hasher);
             for item in &thread.work {
                 if let Item::Do(stmt) | Item::Again(stmt) | Item::Round(stmt) | Item::Count(stmt) =
                     item
                 {
-                    std::ptr::from_ref::<Stmt>(stmt).hash(&mut hasher);
+                    std::ptr::from_ref::<Stmt>(stmt).hash(hasher);
                 }
             }
         }
-        hasher.finish()
     }
 
     /// Every value of the state: the shared cells, then each thread's locals and those of its

@@ -1,20 +1,19 @@
 //! Proving what a program states, or a formula about it.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
-use mazurka_core::proof::Rule;
+use mazurka_core::Bound;
 use mazurka_core::record::ProgramRecord;
-use mazurka_core::{Bound, Schedule, ScheduledStep};
 use mazurka_lang::hir::Program;
-use mazurka_smt::{Answer, Kind, Model, Solver};
+use mazurka_smt::{Answer, Solver};
 
-use crate::fol::Truth;
-use crate::pool::{initial_cells, rule};
-use crate::search::{By, Search, Unsupported};
-use crate::sequent::What;
+use crate::pool::initial_cells;
+use crate::refute::Refutation;
+use crate::search::{Search, Unsupported};
 use crate::world::World;
 use crate::{DeadlockFree, Formula, Options};
-use mazurka_core::proof::{LeafRecord, OpenGoal, Proof, VERSION};
+use mazurka_core::proof::{OpenGoal, Proof, VERSION};
 
 /// What came of looking for a proof.
 #[derive(Clone, Debug)]
@@ -27,14 +26,16 @@ pub struct Outcome {
     pub deadlock_free: DeadlockFree,
     /// What is open, and why; the first few.
     pub open: Vec<OpenGoal>,
-    /// Why it is none, if something is known to be false.
-    pub refutation: Option<Refutation>,
+    /// Questions with the answer no; the first few, executions of the program first.
+    pub refutations: Vec<Refutation>,
     /// Why it is not complete, if the search was cut.
     pub bounds: Vec<Bound>,
     /// Whether a loop without an invariant went round too often.
     pub unfolded: bool,
     /// How many.
     pub counts: ProofCounts,
+    /// Whether it was decided by executing its boxes: there is no proof to check.
+    pub by_execution: bool,
 }
 
 /// How large a proof is.
@@ -50,23 +51,6 @@ pub struct ProofCounts {
     pub goals: u64,
     /// Questions asked.
     pub questions: u64,
-}
-
-/// A question with the answer no.
-#[derive(Clone, Debug)]
-pub struct Refutation {
-    /// The question.
-    pub leaf: LeafRecord,
-    /// The goal it belongs to, if it belongs to one.
-    pub goal: Option<usize>,
-    /// The steps that lead there, with values for what they choose.
-    pub schedule: Schedule,
-    /// The initial values, and those of inputs.
-    pub values: Vec<(String, String)>,
-    /// Whether this is an execution of the program. If not, an invariant is too weak, or not one.
-    pub concrete: bool,
-    /// Whether it is about a deadlock.
-    pub deadlock: bool,
 }
 
 /// The formula that a file states itself: its assertions and invariants always belong to it.
@@ -141,7 +125,7 @@ impl<'p> Search<'p, '_> {
         theorem: &Theorem<'p>,
         watch: &mut dyn FnMut(u64) -> ControlFlow<Bound>,
     ) -> Result<Outcome, Unsupported> {
-        self.open(theorem.formula)?;
+        self.open(theorem.formula, watch)?;
         self.run(&mut |search| watch(search.goals.len() as u64))?;
         let (closed, mut open) = (self.is_closed(), self.open_goals(MOST_OPEN));
         let names = self.world.names();
@@ -176,6 +160,11 @@ impl<'p> Search<'p, '_> {
             program: theorem.record.clone(),
             goal: theorem.goal.map(str::to_owned),
             deadlock: self.options.deadlock,
+            by_execution: !theorem.formula.has_rules(),
+            statements: match self.options.write {
+                true => names.statements(),
+                false => BTreeMap::new(),
+            },
             contexts: self.contexts.iter().map(|c| names.context(c)).collect(),
             leaves: self.leaves.iter().map(|leaf| names.leaf(leaf)).collect(),
             roots: self.roots.clone(),
@@ -186,7 +175,7 @@ impl<'p> Search<'p, '_> {
             merged: self.merged,
             ..self.books.counts
         };
-        let refutation = self.refutation();
+        let refutations = self.refutations(MOST_OPEN);
         Ok(Outcome {
             proof,
             closed: closed && too_long.is_none(),
@@ -196,161 +185,11 @@ impl<'p> Search<'p, '_> {
                 _ => DeadlockFree::Nothing,
             },
             open,
-            refutation,
+            refutations,
             bounds: too_long.into_iter().chain(self.books.bound).collect(),
             unfolded: self.books.unfolded,
             counts,
+            by_execution: !theorem.formula.has_rules(),
         })
-    }
-
-    /// The first question with the answer no; one that is an execution of the program, if there is
-    /// one.
-    fn refutation(&self) -> Option<Refutation> {
-        let all = self.refuted();
-        let found = all
-            .iter()
-            .find(|(at, ..)| at.is_none_or(|at| self.is_concrete(at)))
-            .or(all.first())?;
-        let (at, leaf, model, process) = found;
-        let names = self.world.names();
-        let mut steps = Vec::new();
-        let mut up = *at;
-        if let (Some(at), Some(process)) = (at, process) {
-            steps.extend(self.scheduled(*at, *process, model));
-        }
-        while let Some(at) = up {
-            let goal = &self.goals[at];
-            if let (Some(parent), Some(process)) = (goal.parent, goal.process) {
-                steps.extend(self.scheduled(parent, process, model));
-            }
-            up = goal.parent;
-        }
-        steps.reverse();
-        let mut values = Vec::new();
-        for variable in self.world.terms.variables() {
-            let asked = variable.name.contains('?');
-            let made_up = variable.name.contains('\'');
-            if !asked && !made_up {
-                let value = model.get(variable.term).unwrap_or(0);
-                let value = self.world.terms.sort(variable.term).show(value);
-                values.push((variable.name.clone(), value));
-            }
-        }
-        Some(Refutation {
-            leaf: names.leaf(leaf),
-            goal: *at,
-            schedule: Schedule(steps),
-            values,
-            concrete: at.is_none_or(|at| self.is_concrete(at))
-                && !matches!(leaf.what, What::LoopInvariant(_) | What::Instance),
-            deadlock: leaf.what == What::Deadlock,
-        })
-    }
-
-    /// Whether no value on the way was replaced.
-    fn is_concrete(&self, at: usize) -> bool {
-        let mut up = Some(at);
-        while let Some(at) = up {
-            if !self.goals[at].changed.is_empty() {
-                return false;
-            }
-            up = self.goals[at].parent;
-        }
-        true
-    }
-
-    /// The step of a process as a schedule has it; none for what is no step there: the bound of a
-    /// loop used up.
-    fn scheduled(
-        &self,
-        from: usize,
-        process: mazurka_core::ProcessId,
-        model: &Model,
-    ) -> Option<ScheduledStep> {
-        let state = &self.goals[from].state;
-        let at = state.threads.iter().position(|t| t.process == process)?;
-        let thread = &state.threads[at];
-        match rule(thread, &self.world.terms) {
-            Some(Rule::Spent) => return None,
-            // Nor is the test of a loop that looks at locals only.
-            Some(Rule::While) if self.world.claims(thread).is_empty() => {
-                return None;
-            }
-            _ => {}
-        }
-        let path = self.world.table.path(process).clone();
-        let variables = self.world.terms.variables().iter();
-        let mut chosen: Vec<(u32, Option<i64>)> = variables
-            .filter(|variable| variable.kind == Kind::Input)
-            .filter_map(|variable| {
-                let number = variable.name.strip_prefix(&format!("{path}?"))?;
-                let number = number.parse::<u32>().ok()?;
-                Some((number, model.get(variable.term)))
-            })
-            .filter(|(number, _)| *number >= thread.asked)
-            .collect();
-        // Paths may have chosen values of other types under this number: the model has this one's.
-        chosen.sort_unstable_by_key(|&(number, value)| (number, value.is_none()));
-        chosen.dedup_by_key(|(number, _)| *number);
-        let chosen = chosen
-            .into_iter()
-            .map(|(number, value)| (number, value.unwrap_or(0)));
-        let mut chosen: Vec<(u32, i64)> = chosen.collect();
-        // Those of later steps are not of this one.
-        let next = self.asked_after(from, process);
-        chosen.retain(|(number, _)| *number < next);
-        Some(ScheduledStep {
-            process: path,
-            outcomes: chosen.into_iter().map(|(_, value)| value).collect(),
-        })
-    }
-
-    fn asked_after(&self, from: usize, process: mazurka_core::ProcessId) -> u32 {
-        let By::Schedule { steps, .. } = &self.goals[from].by else {
-            return u32::MAX;
-        };
-        let step = steps.iter().find(|step| step.process == process);
-        let way = step.and_then(|step| step.ways.first());
-        let after = way.and_then(|way| {
-            let threads = &self.goals[way.to].state.threads;
-            threads.iter().find(|t| t.process == process)
-        });
-        after.map_or(u32::MAX, |thread| thread.asked)
-    }
-
-    /// Every refuted question: the goal it belongs to, the model, and the process whose step it is
-    /// about.
-    #[allow(clippy::type_complexity)]
-    fn refuted(
-        &self,
-    ) -> Vec<(
-        Option<usize>,
-        &crate::sequent::Leaf,
-        &Model,
-        Option<mazurka_core::ProcessId>,
-    )> {
-        let mut found = Vec::new();
-        let mut look = |at, leaf, process| {
-            let leaf: &crate::sequent::Leaf = leaf;
-            if let Truth::Refuted(model) = &leaf.truth {
-                found.push((at, leaf, model, process));
-            }
-        };
-        self.leaves.iter().for_each(|leaf| look(None, leaf, None));
-        for &at in &self.books.refuted {
-            match &self.goals[at].by {
-                By::Schedule { steps, deadlock } => {
-                    for step in steps {
-                        let ways = step.ways.iter().flat_map(|way| &way.leaves);
-                        for leaf in step.leaves.iter().chain(ways) {
-                            look(Some(at), leaf, Some(step.process));
-                        }
-                    }
-                    deadlock.iter().for_each(|leaf| look(Some(at), leaf, None));
-                }
-                by => by.leaves().for_each(|leaf| look(Some(at), leaf, None)),
-            }
-        }
-        found
     }
 }

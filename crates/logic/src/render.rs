@@ -1,5 +1,6 @@
 //! Goals in words, for the file and for people.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -34,6 +35,9 @@ pub(crate) struct Reached<'s, 'p> {
     pub path: Vec<Arc<EventRecord>>,
 }
 
+/// How much of a statement is shown.
+const STATEMENT_WIDTH: usize = 60;
+
 impl Names<'_, '_> {
     /// The names of shared cells, of locks, and of invariants.
     pub fn cell(&self, cell: usize) -> String {
@@ -59,10 +63,14 @@ impl Names<'_, '_> {
     }
 
     pub fn event(&self, event: &Event) -> EventRecord {
-        let names = |wanted: bool| {
-            let claims = event.claims.iter();
-            let claims = claims.filter(|a| (a.kind != AccessKind::Read) == wanted);
-            let mut names: Vec<String> = claims
+        // Reads are kept apart: a claim to write covers one to read.
+        let names = |writes: bool| {
+            let accesses = match writes {
+                true => event.claims.iter(),
+                false => event.touched.iter(),
+            };
+            let accesses = accesses.filter(|a| (a.kind != AccessKind::Read) == writes);
+            let mut names: Vec<String> = accesses
                 .flat_map(|a| a.cells())
                 .map(|cell| self.cell(cell))
                 .collect();
@@ -131,6 +139,22 @@ impl Names<'_, '_> {
             StmtKind::Error(_) => "error",
         };
         format!("{kind} {line}:{column}")
+    }
+
+    /// What stands at each point, in the words of the source; of a compound statement its head.
+    pub fn statements(&self) -> BTreeMap<String, String> {
+        let processes = self.program.processes.iter().map(|process| &process.body);
+        let procedures = self.program.procedures.iter().map(|p| &p.body);
+        let mut open: Vec<&Stmt> = processes.chain(procedures).flatten().collect();
+        let mut all = BTreeMap::new();
+        while let Some(stmt) = open.pop() {
+            open.extend(stmt.inner());
+            let text = stmt.span.text(self.source);
+            let head = text.split(['{', '\n']).next().unwrap_or_default().trim();
+            let text = head.chars().take(STATEMENT_WIDTH).collect();
+            all.insert(self.point(stmt), text);
+        }
+        all
     }
 
     pub fn item(&self, item: &Item<'_>) -> String {

@@ -9,6 +9,7 @@
 //! | DLT-REDUCE | [`By::Reduce`] |
 //! | Γ, ⌈φ⌉ inconsistent | [`By::Close`] |
 //! | DL-POR | [`By::Merge`]: equal points, equal values, and equivalent paths (errata E5) |
+//! | DL-POR, section 6.1 | [`By::Back`] where elements of arrays are known to differ (`aliases.rs`) |
 //!
 //! Two paths are equivalent if swapping neighbouring independent steps turns one into the other.
 //!
@@ -27,7 +28,9 @@ use mazurka_core::{Bound, Event, Fingerprint, Outcome, ProcessId, TraceHasher};
 use mazurka_smt::{Solver, Term};
 use rustc_hash::FxHashMap;
 
+use crate::aliases::{ByPoints, Touched};
 use crate::books::Books;
+use crate::eliminate::Eliminate;
 use crate::eval::Obligation;
 use crate::fol::{Fol, Misplaced, Part, Truth, decide, possible};
 use crate::loops::endless;
@@ -49,6 +52,10 @@ pub(crate) struct Goal<'p> {
     pub parent: Option<usize>,
     /// The process whose step led here.
     pub process: Option<ProcessId>,
+    /// What that step touched, whichever way it went.
+    pub touched: Rc<[Touched]>,
+    /// Whether a step of its path touched an element that was not plain.
+    pub elements: bool,
     /// For a generalised goal: which values were replaced.
     pub changed: Vec<usize>,
     pub by: By,
@@ -132,6 +139,7 @@ pub(crate) struct Way {
 struct Successor<'p> {
     state: State<'p>,
     process: ProcessId,
+    touched: Rc<[Touched]>,
     /// None if the step is no event.
     event: Option<Event>,
 }
@@ -147,7 +155,7 @@ pub enum Unsupported {
 /// A proof in the making.
 pub(crate) struct Search<'p, 's> {
     pub world: World<'p>,
-    solver: &'s mut dyn Solver,
+    pub solver: &'s mut dyn Solver,
     pub options: &'s Options,
     pub contexts: Vec<Context>,
     pub goals: Vec<Goal<'p>>,
@@ -168,6 +176,7 @@ pub(crate) struct Search<'p, 's> {
     /// Whether there are loops without bounds; then goals are looked up by their states too.
     pub endless: bool,
     pub by_state: FxHashMap<u64, Vec<usize>>,
+    pub by_points: ByPoints,
 }
 
 impl<'p, 's> Search<'p, 's> {
@@ -188,15 +197,61 @@ impl<'p, 's> Search<'p, 's> {
             generalised: Vec::new(),
             endless: endless(theorem.program),
             by_state: FxHashMap::default(),
+            by_points: ByPoints::default(),
         }
     }
 
     /// Takes a formula apart until boxes and first-order formulas are left.
-    pub fn open(&mut self, formula: &Formula) -> Result<(), Unsupported> {
+    pub fn open(
+        &mut self,
+        formula: &Formula,
+        watch: &mut dyn FnMut(u64) -> ControlFlow<Bound>,
+    ) -> Result<(), Unsupported> {
+        if !formula.has_rules() {
+            self.leaves = vec![self.decided(formula, watch)];
+            return Ok(());
+        }
         let parts = self.world.open(formula)?;
         self.whole = parts.iter().any(|part| self.is_whole(part));
         (self.leaves, self.roots) = self.open_parts(parts, &[], None)?;
         Ok(())
+    }
+
+    /// A formula with boxes that there are no rules for, as one question about what they mean.
+    fn decided(
+        &mut self,
+        formula: &Formula,
+        watch: &mut dyn FnMut(u64) -> ControlFlow<Bound>,
+    ) -> Leaf {
+        let cells = initial_cells(self.world.program, &mut self.world.terms);
+        let known: Vec<Fol> = self
+            .world
+            .required(&cells)
+            .into_iter()
+            .map(Fol::Term)
+            .collect();
+        let mut states = 0;
+        let mut bound = None;
+        let go_on = &mut || {
+            states += 1;
+            bound = watch(states).break_value();
+            match bound {
+                Some(_) => ControlFlow::Break(()),
+                None => ControlFlow::Continue(()),
+            }
+        };
+        let mut eliminate = Eliminate::new(&mut self.world, self.solver, go_on);
+        let denied = eliminate.formula(formula, &cells, &mut Vec::new(), false);
+        self.books.counts.schedules += states;
+        self.books.bound = bound;
+        match denied {
+            Ok(denied) => self.ask(What::Goal, &known, Vec::new(), denied),
+            Err(why) => Leaf {
+                what: What::Goal,
+                denied: Fol::Term(Term::TRUE),
+                truth: Truth::Unknown(why),
+            },
+        }
     }
 
     /// Whether a part is a box over all processes that starts wherever the program can start. After
@@ -281,6 +336,8 @@ impl<'p, 's> Search<'p, 's> {
             event: None,
             parent,
             process: None,
+            touched: Rc::default(),
+            elements: false,
             changed: changed.unwrap_or_default(),
             by: By::Open(Why::Waiting),
         });
@@ -340,6 +397,9 @@ impl<'p, 's> Search<'p, 's> {
 
     fn reduce(&mut self, at: usize) -> Result<By, Unsupported> {
         if let Some(by) = self.close(at) {
+            return Ok(by);
+        }
+        if let Some(by) = self.met_by_other_elements(at) {
             return Ok(by);
         }
         if self.goals[at].state.threads.is_empty() {
@@ -405,12 +465,13 @@ impl<'p, 's> Search<'p, 's> {
         for thread in 0..self.goals[at].state.threads.len() {
             let state = &self.goals[at].state;
             let process = state.threads[thread].process;
-            let claims = self.world.claims(&state.threads[thread]);
+            let (claims, reads) = self.world.claims_and_reads(&state.threads[thread]);
             let Some(rule) = rule(&state.threads[thread], &self.world.terms) else {
                 continue;
             };
             let state = state.clone();
             let made = step::step(&mut self.world, &state, process)?;
+            let touched: Rc<[Touched]> = self.world.touched.clone().into();
             let leaves = self.faults(context);
             let mut ways = Vec::new();
             for branch in made {
@@ -422,6 +483,7 @@ impl<'p, 's> Search<'p, 's> {
                 }
                 let mut event = Event::new(process, state.threads[thread].events);
                 event.claims.clone_from(&claims);
+                event.touched.clone_from(&reads);
                 event.spawned.clone_from(&branch.spawned);
                 event.joined.clone_from(&branch.joined);
                 event.outcomes = branch.ways.iter().map(|&way| outcome(way)).collect();
@@ -430,6 +492,7 @@ impl<'p, 's> Search<'p, 's> {
                 let successor = Successor {
                     state: branch.state,
                     process,
+                    touched: Rc::clone(&touched),
                     event,
                 };
                 let to = self.follow(at, successor, &mut hasher);
@@ -498,11 +561,14 @@ impl<'p, 's> Search<'p, 's> {
     fn follow(&mut self, from: usize, successor: Successor<'p>, hasher: &mut TraceHasher) -> usize {
         let parent = &self.goals[from];
         let (context, segment) = (parent.context, parent.segment);
+        let mut elements = parent.elements;
         let Successor {
             mut state,
             process,
+            touched,
             event,
         } = successor;
+        elements |= touched.iter().any(|(_, index)| index.is_some());
         let mut key = (context, segment, hasher.trace());
         if let Some(event) = &event {
             hasher.push(event, &self.world.table);
@@ -539,6 +605,8 @@ impl<'p, 's> Search<'p, 's> {
             event,
             parent: Some(from),
             process: Some(process),
+            touched,
+            elements,
             changed: Vec::new(),
             by,
         });

@@ -39,7 +39,8 @@ fn count(source: &str, goal: &str, options: &Options) -> (usize, usize) {
         formula: &formula,
     };
     let mut search = Search::new(&theorem, &mut solver, options);
-    search.open(&formula).unwrap();
+    let go_on = &mut |_| ControlFlow::Continue(());
+    search.open(&formula, go_on).unwrap();
     search.run(&mut |_| ControlFlow::Continue(())).unwrap();
     let count = |is: fn(&By) -> bool| search.goals.iter().filter(|goal| is(&goal.by)).count();
     (
@@ -177,7 +178,13 @@ fn formulas_are_taken_apart() {
         };
         let solver = &mut Embedded::default();
         let watch = &mut |_| ControlFlow::Continue(());
-        let found = crate::prove(&theorem, &Options::default(), solver, watch);
-        assert!(found.is_err(), "{misplaced}");
+        // They are decided, and leave no proof.
+        let found = crate::prove(&theorem, &Options::default(), solver, watch).unwrap();
+        assert!(
+            found.by_execution && !found.proof.is_closed(),
+            "{misplaced}"
+        );
+        let checked = crate::check_proof(&found.proof, &theorem, &mut Embedded::default());
+        assert!(checked.is_err(), "{misplaced}");
     }
 }

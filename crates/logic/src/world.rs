@@ -2,11 +2,12 @@
 //! made so far, and the ways that a step may go. It knows what expressions, formulas and invariants
 //! say in a state; what statements do it leaves to each of them.
 
-use mazurka_core::{Access, Claims, ProcessId, ProcessTable};
+use mazurka_core::{Claims, ProcessId, ProcessTable};
 use mazurka_lang::hir::{Expr, Program, StmtKind};
 use mazurka_lang::shared::Shared;
 use mazurka_smt::{Term, Terms};
 
+use crate::aliases::Touched;
 use crate::claims::claims;
 use crate::eval::{Eval, Obligation};
 use crate::fol::{Fol, Lower, Misplaced, Part};
@@ -27,7 +28,7 @@ pub(crate) struct World<'p> {
     /// that turns out to be closed has failed all the same.
     pub obligations: Vec<Obligation>,
     /// The shared cells that it has touched.
-    pub touched: Vec<Access>,
+    pub touched: Vec<Touched>,
 }
 
 /// One way that a step can go.
@@ -138,6 +139,11 @@ impl<'p> World<'p> {
 
     /// What the next step of a thread may touch.
     pub fn claims(&self, thread: &Thread<'p>) -> Claims {
+        self.claims_and_reads(thread).0
+    }
+
+    /// The same, and what of it the step may read.
+    pub fn claims_and_reads(&self, thread: &Thread<'p>) -> (Claims, Claims) {
         let (program, layout) = (self.program, &self.layout);
         claims(program, &self.shared, layout, thread, &self.terms)
     }

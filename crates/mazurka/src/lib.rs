@@ -47,6 +47,7 @@ pub mod solving;
 mod states;
 pub mod step;
 pub mod symbolic;
+pub mod traces;
 mod translation;
 mod tree;
 pub mod unfold;

@@ -14,7 +14,7 @@ use mazurka_core::{
     ProcessId, ProcessPath, Random, ReplayError, Schedule, Scope, StopReason, ending,
     immediate_predecessors,
 };
-use mazurka_explore::{Budget, Extent, Goal, Observer, Permute, Search, is_broken_off};
+use mazurka_explore::{Budget, Extent, Goal, Observer, Permute, Search, UpTo, is_broken_off};
 use mazurka_lang::{AnyStart, Concolic, Disagreement, LabelledMachine, Machine, Outlook};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -134,8 +134,18 @@ impl Program {
             complete: wanted.complete,
             printed: wanted.paper,
         };
-        let permute = permuting(&schedule, extent, budget.left());
-        let found = permute.run(&mut labelled, watch, &mut collecting);
+        let mut permute = permuting(&schedule, extent, budget.left());
+        // The prefix of a run that a limit has cut is permuted as far as it goes.
+        let up_to =
+            (bound.is_some() && !finished && !wanted.complete).then_some(schedule.0.len() as u64);
+        let found = match up_to {
+            None => permute.run(&mut labelled, watch, &mut collecting),
+            Some(length) => {
+                permute.limits.depth = Some(length.saturating_add(1));
+                let mut prefix = UpTo::current_run(&mut labelled);
+                permute.run(&mut prefix, watch, &mut collecting)
+            }
+        };
         let (mut findings, counts) = (found.findings, found.counts);
         budget.restate(&mut findings.bounds);
         if let Some(bound) = bound.filter(|bound| !findings.bounds.contains(bound)) {
@@ -177,7 +187,9 @@ impl Program {
                 exhaustive: known,
                 ..judged.scope
             },
-            deterministic: judged.deterministic.filter(|same| known || !same),
+            deterministic: judged
+                .deterministic
+                .filter(|same| (known || !same) && up_to.is_none()),
             ..judged
         };
         Ok(PermuteRecord {
@@ -186,6 +198,7 @@ impl Program {
                 recorded,
                 branches,
                 complete: wanted.complete,
+                up_to,
                 seeds: counts.seeds,
                 candidates: counts.candidates,
                 infeasible: counts.infeasible,
@@ -507,6 +520,12 @@ impl Collecting {
             holds,
             "Theorem 15 does not hold for the schedule {schedule}"
         );
+    }
+}
+
+impl Observer<UpTo<'_, LabelledMachine>> for Collecting {
+    fn complete(&mut self, prefix: &UpTo<'_, LabelledMachine>) {
+        self.complete(prefix.program());
     }
 }
 

@@ -18,26 +18,33 @@
 //! assert_eq!(checked.unwrap().len(), 1);
 //! ```
 
+mod inline;
+
+use std::borrow::Cow;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use mazurka_core::proof::{GoalOutcome, OpenGoal, Proof, Status, VERSION};
 use mazurka_core::record::{
-    Binding, Kind, KindsRecord, ProgramRecord, Record, VERSION as RECORD, Witness,
+    Ending, Kind, KindsRecord, ProgramRecord, Record, Run, VERSION as RECORD, Witness,
 };
-use mazurka_core::{Bound, Counts, Limits, Scope, StopReason, Verdict};
+use mazurka_core::{Bound, Counts, Limits, Schedule, Scope, StopReason, Verdict};
 use mazurka_diagnostics::Diagnostic;
 use mazurka_diagnostics::Span;
 use mazurka_explore::Budget;
-use mazurka_lang::Setting;
+use mazurka_lang::Machine;
 use mazurka_lang::hir::{self, Atomicity};
-use mazurka_logic::{Formula, FormulaError, Outcome, Refutation, Rejected, Theorem, Unsupported};
+use mazurka_logic::{
+    BoxRun, Formula, FormulaError, Outcome, Ran, Refutation, Rejected, Theorem, Unsupported,
+};
 use mazurka_smt::{Effort, Embedded, Missing, Solver, Why};
 use serde::{Deserialize, Serialize};
 
-use crate::run::steps_made;
-use crate::run::{Plan, parse_input};
+use crate::front::settings;
+use crate::run::{parse_input, steps_made};
 use crate::solving::Solving;
-use crate::{Options, Program, Watch};
+use crate::{Options, Program, Watch, evidence};
+use inline::Inline;
 
 pub use mazurka_core::proof;
 pub use mazurka_logic::DeadlockFree;
@@ -88,6 +95,24 @@ struct Theory<'p> {
     record: &'p ProgramRecord,
     source: &'p str,
     program: &'p hir::Program,
+}
+
+/// A goal, and the program that it is about: with copies of processes, and processes that the goal
+/// writes down itself.
+struct Posed<'p> {
+    source: Cow<'p, str>,
+    program: Cow<'p, hir::Program>,
+    formula: Formula,
+}
+
+impl Posed<'_> {
+    fn theory<'a>(&'a self, record: &'a ProgramRecord) -> Theory<'a> {
+        Theory {
+            record,
+            source: &self.source,
+            program: &self.program,
+        }
+    }
 }
 
 /// Why nothing can be proved.
@@ -226,19 +251,44 @@ impl Theory<'_> {
         goals.map(|goal| goal.formula.clone()).collect()
     }
 
-    fn formula(&self, goal: Option<&str>) -> Result<Formula, ProveError> {
+    /// Reads a goal, with the processes that it writes down itself.
+    fn pose(&self, goal: Option<&str>) -> Result<Posed<'_>, ProveError> {
         if self.program.atomicity == Atomicity::Access {
             return Err(ProveError::Access);
         }
-        match goal {
-            None => Ok(mazurka_logic::stated(self.program)),
-            Some(text) => {
-                mazurka_logic::parse(text, self.program).map_err(|error| ProveError::Goal {
-                    text: text.to_owned(),
-                    error,
-                })
+        let Some(text) = goal else {
+            return Ok(Posed {
+                source: self.source.into(),
+                program: Cow::Borrowed(self.program),
+                formula: mazurka_logic::stated(self.program),
+            });
+        };
+        let wrong = |error| ProveError::Goal {
+            text: text.to_owned(),
+            error,
+        };
+        let all = self.program.processes.len();
+        let inline = Inline::find(text, all).map_err(wrong)?;
+        let (source, program) = match inline.bodies.is_empty() {
+            true => (Cow::Borrowed(self.source), Cow::Borrowed(self.program)),
+            false => {
+                let source = inline.added_to(self.source);
+                let program = mazurka_lang::load(&source, &settings(&self.record.set));
+                let program = program.map_err(|mistakes| wrong(inline.mistake(&mistakes)))?;
+                (Cow::Owned(source), Cow::Owned(program))
             }
-        }
+        };
+        let formula = mazurka_logic::parse_over(&inline.formula, &program, all);
+        let formula = formula.map_err(wrong)?;
+        let program = match mazurka_logic::with_copies(&program, &formula) {
+            Cow::Owned(wide) => Cow::Owned(wide),
+            Cow::Borrowed(_) => program,
+        };
+        Ok(Posed {
+            source,
+            program,
+            formula,
+        })
     }
 
     fn prove(
@@ -280,11 +330,11 @@ impl Theory<'_> {
             if found.unfolded {
                 bounds.push(Bound::Unfold(options.unfold.into()));
             }
-            let refutation = found.refutation.as_ref();
-            let witness = refutation.and_then(|no| self.witness(goal.as_deref(), no));
-            counts.failures += u64::from(witness.is_some());
+            let mut refutations = found.refutations.iter();
+            let shown = refutations.find_map(|no| self.evidence(goal.as_deref(), no, options));
+            counts.failures += u64::from(shown.is_some());
             let stated = self.stated(goal.as_deref());
-            let mut outcome = outcome(stated, &found, witness.as_ref());
+            let mut outcome = outcome(stated, &found, shown.as_ref());
             if let (Status::Proved, Err(why)) = (outcome.status, &start_known) {
                 outcome.status = Status::Open;
                 outcome.deadlock_free = None;
@@ -296,7 +346,7 @@ impl Theory<'_> {
                 });
             }
             all.push(outcome);
-            witnesses.extend(witness);
+            witnesses.extend(shown.and_then(|shown| shown.witness));
             file.proofs.push(found.proof);
         }
         // The temporal properties are among what the file states.
@@ -364,7 +414,8 @@ impl Theory<'_> {
         options: &ProveOptions,
         look: &mut dyn FnMut(u64) -> ControlFlow<Bound>,
     ) -> Result<Outcome, ProveError> {
-        let formula = self.formula(goal)?;
+        let posed = self.pose(goal)?;
+        let theory = posed.theory(self.record);
         let mut solver = self.solver(&options.solver)?;
         let search = mazurka_logic::Options {
             reduce: options.reduce,
@@ -375,7 +426,7 @@ impl Theory<'_> {
             leave: options.leave,
         };
         Ok(mazurka_logic::prove(
-            &self.theorem(goal, &formula),
+            &theory.theorem(goal, &posed.formula),
             &search,
             &mut *solver,
             look,
@@ -412,109 +463,74 @@ impl Theory<'_> {
     }
 
     /// Runs what is said to go wrong. Only what goes wrong then is believed.
-    fn witness(&self, goal: Option<&str>, no: &Refutation) -> Option<Witness> {
+    fn evidence(
+        &self,
+        goal: Option<&str>,
+        no: &Refutation,
+        options: &ProveOptions,
+    ) -> Option<Evidence> {
         if !no.concrete {
             return None;
         }
-        let mut set = self.record.set.clone();
-        for var in self.program.vars.iter().filter(|var| var.init.is_none()) {
-            let value = |name: &str| {
-                let mut found = no.values.iter().filter(|(known, _)| known == name);
-                found.next().map_or_else(
-                    || {
-                        if var.ty == hir::Type::Bool {
-                            "false"
-                        } else {
-                            "0"
-                        }
-                        .to_owned()
-                    },
-                    |(_, value)| value.clone(),
-                )
-            };
-            let text = match var.len {
-                None => value(&var.name),
-                Some(len) => {
-                    let elements = (0..len).map(|at| value(&format!("{}[{at}]", var.name)));
-                    format!("[{}]", elements.collect::<Vec<_>>().join(", "))
-                }
-            };
-            set.push((var.name.clone(), text));
-        }
-        let program = Program::load(&self.record.file, self.source, &set).ok()?;
-        let plan = Plan::Schedule(no.schedule.clone());
-        let inputs = no.values.iter().filter(|(name, _)| name.contains('#'));
-        let inputs = inputs.filter_map(|(name, value)| Some((name.clone(), parse_input(value)?)));
-        let options = Options {
-            inputs: inputs.collect(),
-            ..Options::default()
+        let posed = self.pose(goal).ok()?;
+        let theory = posed.theory(self.record);
+        let theorem = theory.theorem(goal, &posed.formula);
+        let start = self.start(no)?;
+        let mut trial = Trial {
+            theory,
+            start: &start,
+            no,
+            deadlock: no.deadlock,
+            limits: &options.limits,
+            runs: Vec::new(),
+            wrong: None,
         };
-        let told = program.run(&plan, &options, &mut crate::quietly());
-        let told = told.ok()?;
-        if let Some(witness) = told.record.witnesses.into_iter().next() {
-            return Some(witness);
-        }
-        // The run is fine, but it ends where the goal does not hold.
-        let final_state = told.run.ending == mazurka_core::record::Ending::Final;
-        let end: Vec<(String, String)> = told.run.state.iter().map(named).collect();
-        let formula = self.formula(goal).ok()?;
-        let shows = no.leaf.what == "the goal" && self.refutes(&formula, &set, &end);
-        (final_state && shows).then(|| Witness {
-            kind: Kind::Failure,
+        let mut solver = Embedded::default();
+        let boxes = mazurka_logic::falsify(
+            &theorem,
+            (&start, &no.bound),
+            &mut solver,
+            &mut |depth, processes, cells| trial.run(depth, processes, cells),
+        )?;
+        let Trial {
+            mut runs, wrong, ..
+        } = trial;
+        runs.truncate(boxes);
+        let goal_is_false = || Witness {
             message: format!("the goal does not hold: `{}`", self.stated(goal)),
-            place: None,
-            runs: vec![told.run],
-            waiting: Vec::new(),
-            differs: Vec::new(),
-            condition: None,
-            lasso: None,
-            values: Vec::new(),
+            ..evidence::unexplained(Kind::Failure, Vec::new())
+        };
+        Some(Evidence {
+            values: no.values.clone(),
+            witness: (!runs.is_empty()).then(|| Witness {
+                runs,
+                ..wrong.unwrap_or_else(goal_is_false)
+            }),
         })
     }
 
-    /// Whether a run from one state to another shows that a formula does not hold, as far as that
-    /// can be told from the two.
-    fn refutes(
-        &self,
-        formula: &Formula,
-        start: &[(String, String)],
-        end: &[(String, String)],
-    ) -> bool {
-        match formula {
-            Formula::And(a, b) => self.refutes(a, start, end) || self.refutes(b, start, end),
-            Formula::Implies(a, b) if a.is_first_order() => {
-                self.holds(a, start) != Some(false) && self.refutes(b, start, end)
+    /// The initial values of a refutation, one for each cell; none if one of them is no number.
+    fn start(&self, no: &Refutation) -> Option<Vec<i64>> {
+        let given = |name: &str| {
+            let known = no.values.iter().find(|(known, _)| known == name);
+            match known.map(|(_, value)| value.as_str()) {
+                None | Some("false") => Some(0),
+                Some("true") => Some(1),
+                // A `u64` is kept as the bits of an `i64`.
+                Some(value) => Some(parse_input(value)? as i64),
             }
-            Formula::Box(_, post) if post.is_first_order() => self.holds(post, end) != Some(true),
-            _ => true,
-        }
-    }
-
-    /// Whether a formula without boxes holds where the variables have these values; none if that is
-    /// unknown.
-    fn holds(&self, formula: &Formula, values: &[(String, String)]) -> Option<bool> {
-        let before = self.record.set.iter();
-        let mut settings: Vec<Setting> = before.map(setting).collect();
-        settings.retain(|setting| values.iter().all(|(name, _)| *name != setting.name));
-        settings.extend(values.iter().map(setting));
-        let mut program = mazurka_lang::load(self.source, &settings).ok()?;
-        program.requires.clear();
-        let theorem = Theorem {
-            program: &program,
-            ..self.theorem(None, formula)
         };
-        let options = mazurka_logic::Options {
-            write: false,
-            ..mazurka_logic::Options::default()
-        };
-        let go_on = &mut |_| ControlFlow::Continue(());
-        let told =
-            mazurka_logic::prove(&theorem, &options, &mut Embedded::default(), go_on).ok()?;
-        match (told.closed, told.refutation) {
-            (true, _) => Some(true),
-            (false, Some(_)) => Some(false),
-            (false, None) => None,
+        let mut cells = Vec::new();
+        for var in &self.program.vars {
+            for at in 0..var.len.unwrap_or(1) as usize {
+                cells.push(match (&var.init, var.len) {
+                    (Some(values), _) => values.get(at).or(values.first()).copied().unwrap_or(0),
+                    (None, None) => given(&var.name)?,
+                    (None, Some(_)) => given(&format!("{}[{at}]", var.name))?,
+                });
+            }
         }
+        Some(cells)
     }
 
     fn check(
@@ -537,9 +553,10 @@ impl Theory<'_> {
                     file: self.record.file.clone(),
                 });
             }
-            let formula = self.formula(proof.goal.as_deref())?;
+            let posed = self.pose(proof.goal.as_deref())?;
+            let theory = posed.theory(self.record);
             let mut solver = self.solver(solver)?;
-            let theorem = self.theorem(proof.goal.as_deref(), &formula);
+            let theorem = theory.theorem(proof.goal.as_deref(), &posed.formula);
             let look = &mut |goals: usize| {
                 let checked = before + goals as u64;
                 let stopped = budget.look(steps_made(checked), watch);
@@ -555,15 +572,93 @@ impl Theory<'_> {
     }
 }
 
-fn setting((name, value): &(String, String)) -> Setting {
-    Setting {
-        name: name.clone(),
-        value: value.clone(),
+/// What shows that a goal is false.
+struct Evidence {
+    /// The initial values, and those of inputs.
+    values: Vec<(String, String)>,
+    /// A run of each box on the way, if there is a box.
+    witness: Option<Witness>,
+}
+
+/// Runs the boxes of a refutation.
+struct Trial<'a> {
+    theory: Theory<'a>,
+    /// The initial values.
+    start: &'a [i64],
+    no: &'a Refutation,
+    /// Whether a deadlock is something wrong.
+    deadlock: bool,
+    limits: &'a Limits,
+    /// The run of each box, the outermost first.
+    runs: Vec<Run>,
+    /// What went wrong in the last one.
+    wrong: Option<Witness>,
+}
+
+impl Trial<'_> {
+    /// Runs the processes of a box from these values.
+    fn run(&mut self, depth: usize, processes: &[usize], cells: &[i64]) -> Ran {
+        self.runs.truncate(depth);
+        self.wrong = None;
+        self.made(depth, processes, cells).unwrap_or(Ran::Otherwise)
+    }
+
+    fn made(&mut self, depth: usize, processes: &[usize], cells: &[i64]) -> Option<Ran> {
+        let none = BoxRun::default();
+        let wanted = self.no.runs.get(depth).unwrap_or(&none);
+        let source = self.theory.source;
+        let program = boxed(self.theory.program, processes, cells);
+        let code = mazurka_lang::compile(&program, source).ok()?;
+        let inputs = wanted.inputs.iter();
+        let code = code.with_inputs(inputs.map(|(name, value)| (name.as_str(), *value)));
+        let mut machine = Machine::new(Arc::new(code), self.limits.local);
+        let told = evidence::tell(&mut machine, &wanted.schedule).ok()?;
+        if !evidence::bounds_of_run(&machine, self.limits).is_empty() {
+            return None;
+        }
+        let mut run = told.run;
+        // What the run starts with is said where it is not what the program starts with.
+        if depth > 0 || cells != self.start {
+            let start = mazurka_core::Narrator::narrate(&mut machine, &Schedule::default()).ok()?;
+            run.inputs.splice(0..0, start.state);
+            mazurka_core::Narrator::narrate(&mut machine, &wanted.schedule).ok()?;
+        }
+        let ending = run.ending;
+        self.wrong = match told.failures.first() {
+            Some(mishap) => Some(evidence::failure(&mut machine, run.clone(), mishap)),
+            None if told.deadlocked && self.deadlock => {
+                Some(evidence::deadlock(&mut machine, run.clone()))
+            }
+            None => None,
+        };
+        let marked = self.wrong.as_mut().and_then(|wrong| wrong.runs.pop());
+        self.runs.push(marked.unwrap_or(run));
+        Some(match (&self.wrong, ending) {
+            (Some(_), _) => Ran::Wrong,
+            (None, Ending::Final) => {
+                let cells = 0..cells.len() as u32;
+                Ran::Ended(cells.map(|cell| machine.value(cell)).collect())
+            }
+            _ => Ran::Otherwise,
+        })
     }
 }
 
-fn named(binding: &Binding) -> (String, String) {
-    (binding.name.clone(), binding.value.clone())
+/// The program that a box runs: these processes alone, from these values.
+fn boxed(program: &hir::Program, processes: &[usize], cells: &[i64]) -> hir::Program {
+    let mut program = program.clone();
+    program.requires.clear();
+    program.ensures.clear();
+    let others = program.processes.iter_mut().enumerate();
+    for (_, process) in others.filter(|(at, _)| !processes.contains(at)) {
+        process.body.clear();
+    }
+    let mut values = cells.iter().copied();
+    for var in &mut program.vars {
+        let len = var.len.unwrap_or(1) as usize;
+        var.init = Some(values.by_ref().take(len).collect());
+    }
+    program
 }
 
 /// A mistake in a goal as a mistake in its text.
@@ -581,8 +676,9 @@ pub fn goal_mistake(error: &FormulaError) -> Diagnostic {
     }
 }
 
-fn outcome(goal: String, found: &Outcome, witness: Option<&Witness>) -> GoalOutcome {
+fn outcome(goal: String, found: &Outcome, shown: Option<&Evidence>) -> GoalOutcome {
     let (closed, counts) = (found.closed, found.counts);
+    let witness = shown.and_then(|shown| shown.witness.as_ref());
     let stuck = witness.is_some_and(|witness| witness.kind == Kind::Deadlock);
     // What was shown at the goals that were looked at says nothing of the others: only a whole
     // proof does.
@@ -590,10 +686,9 @@ fn outcome(goal: String, found: &Outcome, witness: Option<&Witness>) -> GoalOutc
         true => (found.deadlock_free == DeadlockFree::Program).then_some(true),
         false => (stuck && found.deadlock_free != DeadlockFree::Nothing).then_some(false),
     };
-    let witness = witness.is_some();
     GoalOutcome {
         goal,
-        status: match (closed, witness) {
+        status: match (closed, shown.is_some()) {
             (true, _) => Status::Proved,
             (false, true) => Status::Refuted,
             (false, false) => Status::Open,
@@ -605,9 +700,8 @@ fn outcome(goal: String, found: &Outcome, witness: Option<&Witness>) -> GoalOutc
         goals: counts.goals,
         questions: counts.questions,
         open: found.open.clone(),
-        values: match (&found.refutation, witness) {
-            (Some(no), true) => no.values.clone(),
-            _ => Vec::new(),
-        },
+        values: shown.map_or_else(Vec::new, |shown| shown.values.clone()),
+        by_execution: found.by_execution,
+        at_once: shown.is_some() && witness.is_none(),
     }
 }

@@ -19,7 +19,9 @@
 
 use std::time::Instant;
 
-use mazurka_core::record::{Ending, KindsRecord, PathRecord, Record, Run, Step, VERSION};
+use mazurka_core::record::{
+    ComparedRuns, Ending, KindsRecord, PathEvent, PathRecord, Record, Run, Step, VERSION,
+};
 use mazurka_core::{
     Bound, Counts, Execution, Labelled, Narrator, ProcessId, ReplayError, Scope, Status, StepError,
     StopReason, Verdict,
@@ -61,6 +63,15 @@ pub struct RunRecord {
     /// The run over symbolic initial values, if asked: see [`Program::path`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<PathRecord>,
+    /// Whether another run is equivalent, if asked: see [`Program::compare_runs`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compared: Option<ComparedRuns>,
+    /// The events ι⟨W, R⟩ of the run, if asked: see [`Program::path_events`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<PathEvent>,
+    /// The run as a sequential program, if asked: see [`Program::linearised`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub linearised: Option<String>,
 }
 
 /// Why a run cannot be told over initial values that are not known.
@@ -224,6 +235,9 @@ impl Program {
             ready: narrated.ready,
             run: narrated.run,
             path: None,
+            compared: None,
+            events: Vec::new(),
+            linearised: None,
         })
     }
 

@@ -12,12 +12,13 @@ use mazurka_core::record::{
 };
 use mazurka_core::{
     Bound, Counts, Execution, HappensBefore, Mishap, Schedule, Scope, Semantics, StopReason,
-    Verdict, ending,
+    Verdict, conjunction, ending,
 };
 use mazurka_explore::{Audience, End, LeadsHere, SymbolicSearch};
-use mazurka_lang::{Machine, SymbolicMachine, compile_symbolic};
+use mazurka_lang::{Code, Machine, SymbolicMachine, compile_symbolic};
 use serde::{Deserialize, Serialize};
 
+use crate::traces::path_event;
 use crate::unknowns::{follow, parse_input, symbolic_machine};
 use crate::{Options, Program, Refused, Watch, evidence};
 
@@ -34,6 +35,8 @@ pub struct SymbolicOptions {
     pub feasible: bool,
     /// How many states to list.
     pub listed: usize,
+    /// Tell the symbolic path of each listed state, event by event.
+    pub paths: bool,
 }
 
 impl Default for SymbolicOptions {
@@ -43,6 +46,7 @@ impl Default for SymbolicOptions {
             prefix_pruning: false,
             feasible: true,
             listed: 100,
+            paths: false,
         }
     }
 }
@@ -88,7 +92,7 @@ impl Program {
             true => symbolic_machine(&code, options, options.patience.clone())?,
             false => {
                 let (local, patience) = (options.limits.local, options.patience.clone());
-                SymbolicMachine::until(code, local, None, patience, None).literally()
+                SymbolicMachine::until(Arc::clone(&code), local, None, patience, None).literally()
             }
         };
         let mut collecting = Collecting {
@@ -103,6 +107,10 @@ impl Program {
         };
         let mut found = search.run(&mut machine, watch, &mut collecting);
         options.show();
+        if wanted.paths {
+            machine.restore(&start);
+            collecting.tell_paths(&mut machine, &code);
+        }
         let suspicious =
             found.failures > 0 || found.deadlocks > 0 || !collecting.mishaps.is_empty();
         let mut shown = false;
@@ -171,6 +179,7 @@ impl Program {
             curve: found.curve,
             mishaps: collecting.mishaps.into_iter().map(|m| m.record).collect(),
             listed: collecting.listed,
+            open: collecting.open,
         };
         Ok(SymbolicRecord { record, states })
     }
@@ -183,6 +192,9 @@ struct Collecting {
     listed: Vec<SymbolicStateRecord>,
     /// For each of these the run that ended there.
     runs: Vec<Schedule>,
+    /// States that were not expanded, and the runs.
+    open: Vec<SymbolicStateRecord>,
+    open_runs: Vec<Schedule>,
     /// What has gone wrong anywhere.
     mishaps: Vec<Wrong>,
     /// The first run that ended in a deadlock.
@@ -200,26 +212,32 @@ impl Audience<SymbolicMachine> for Collecting {
         if end == End::Deadlock && self.deadlock.is_none() {
             self.deadlock = Some(leads_here.run());
         }
-        if self.listed.len() >= self.most {
+        let (states, runs) = match end {
+            End::Cut => (&mut self.open, &mut self.open_runs),
+            _ => (&mut self.listed, &mut self.runs),
+        };
+        if states.len() >= self.most {
             return;
         }
         let wrong = match end {
             End::Final => machine.final_mishaps(),
             _ => Vec::new(),
         };
-        self.listed.push(SymbolicStateRecord {
+        states.push(SymbolicStateRecord {
             ending: match end {
                 End::Deadlock => Ending::Deadlock,
                 End::Failure => Ending::Failure,
+                End::Cut => Ending::Open,
                 _ => Ending::Final,
             },
             path_condition: machine.path_condition(),
             substitution: machine.substitution(),
             schedule: leads_here.schedule().to_string(),
             mishaps: wrong.iter().map(|m| machine.explain(m).0).collect(),
+            path: Vec::new(),
             example: Vec::new(),
         });
-        self.runs.push(leads_here.run());
+        runs.push(leads_here.run());
     }
 
     fn failed(&mut self, machine: &SymbolicMachine, mishap: Mishap, leads_here: &dyn LeadsHere) {
@@ -239,6 +257,37 @@ impl Audience<SymbolicMachine> for Collecting {
 }
 
 impl Collecting {
+    /// Tells the symbolic path of every state that was written down (Definition 2).
+    fn tell_paths(&mut self, machine: &mut SymbolicMachine, code: &Code) {
+        let listed = self.listed.iter_mut().zip(&self.runs);
+        for (state, run) in listed.chain(self.open.iter_mut().zip(&self.open_runs)) {
+            machine.back_to(0);
+            for step in &run.0 {
+                let process = machine.processes().find(&step.process);
+                let made = process.map(|process| machine.step(process, &step.outcomes).is_ok());
+                assert_eq!(
+                    made,
+                    Some(true),
+                    "a symbolic run cannot be made again: {run}"
+                );
+                let conditions = machine.last_conditions();
+                let Some(event) = machine.events().last() else {
+                    continue;
+                };
+                let says_something = !conditions.is_empty()
+                    || !event.touched.is_empty()
+                    || !event.spawned.is_empty();
+                if says_something && !event.stayed {
+                    let process = step.process.to_string();
+                    let condition = Some(conjunction(&conditions));
+                    let accesses = event.touched.iter().copied();
+                    let event = path_event(code, process, condition, accesses);
+                    state.path.push(event);
+                }
+            }
+        }
+    }
+
     /// Finds values for everything that was written down, and runs it with these. Says whether
     /// something went wrong again.
     fn examples(&mut self, machine: &mut SymbolicMachine, options: &Options) -> bool {

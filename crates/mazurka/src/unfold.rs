@@ -362,7 +362,10 @@ fn label_for_inputs(
 ) -> EventLabel {
     follow(machine, schedule);
     let (starts, stays) = machine.last_step();
-    let constraint = machine.last_conditions().join(" && ");
+    let constraint = match &machine.last_conditions()[..] {
+        [] => String::new(),
+        conditions => mazurka_core::conjunction(conditions),
+    };
     let (label, mishap) = match (starts, stays, machine.concrete(None)) {
         (true, ..) => ("starts".to_owned(), None),
         (_, true, _) => ("waits".to_owned(), None),

@@ -224,6 +224,9 @@ impl Program {
             ready,
             run,
             path: None,
+            compared: None,
+            events: Vec::new(),
+            linearised: None,
         })
     }
 

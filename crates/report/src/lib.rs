@@ -20,6 +20,7 @@
 //! | [`reached`] | the answer of `reach`, and the run that gets there |
 //! | [`symbolic_states`] | the final symbolic states of `symbolic` |
 //! | [`curve_svg`] | the number of symbolic states during the search |
+//! | [`curves_svg`], [`reductions`] | the same of several reductions, in one picture or one table |
 //! | [`proved`] | the answer of `prove` |
 //! | [`proof_tree`], [`proof_html`], [`proof_svg`] | a proof to read |
 //! | [`bench()`] | what was measured, beside the figures of others |
@@ -78,7 +79,7 @@ pub use shell::{quote, replay_command};
 pub use states::{states_dot, states_left_out, states_svg};
 pub use step::{Stepped, situation, stepped};
 pub use svg::svg;
-pub use symbolic::{curve_svg, symbolic_states};
+pub use symbolic::{curve_svg, curves_svg, reductions, symbolic_states};
 pub use table::table;
 pub use verdict::{headline, replayed, verdict};
 

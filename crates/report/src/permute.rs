@@ -77,11 +77,19 @@ fn headline(record: &Record, permuted: &Permutations, view: &View) -> String {
         "executable permutations",
     );
     let scope = match (permuted.complete, record.stopped) {
+        _ if permuted.up_to.is_some() => {
+            let length = permuted.up_to.unwrap_or(0);
+            format!("of one path, up to length {length}")
+        }
         (_, StopReason::Bound) => "cut".to_owned(),
         (true, _) => format!("all paths: {}", counted(permuted.seeds, "seed", "seeds")),
         (false, _) => "of one path".to_owned(),
     };
     let results = match (record.deterministic, record.counts.final_states) {
+        (_, n) if permuted.up_to.is_some() => {
+            let states = counted(n, "state", "states");
+            format!("{states} at that length, unknown beyond it")
+        }
         (Some(true), _) => "deterministic".to_owned(),
         (Some(false), n) => format!("not deterministic: {n} final states"),
         (None, 0) => "no final state".to_owned(),

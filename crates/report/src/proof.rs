@@ -1,9 +1,10 @@
 //! Proofs: the answer of `prove`, and a proof as a folded tree, a page and a picture.
 
 use mazurka_core::proof::{GoalOutcome, GoalRecord, Proof, RuleRecord, Status};
-use mazurka_core::record::{ProgramRecord, Record};
-use mazurka_core::{Bound, Verdict};
+use mazurka_core::record::{PathEvent, ProgramRecord, Record};
+use mazurka_core::{Bound, Verdict, conjunction};
 
+use crate::symbolic::path_events;
 use crate::verdict::cut;
 use crate::{View, bounds, clip, counted, witness};
 
@@ -36,13 +37,20 @@ pub fn proved(record: &Record, goals: &[GoalOutcome], view: &View) -> String {
             }
             _ => {}
         }
+        if goal.by_execution {
+            text += "  decided by executing its boxes, for which there are no rules: no proof to check\n";
+        }
         if !goal.values.is_empty() {
             let values = goal
                 .values
                 .iter()
                 .map(|(name, value)| format!("{name} = {value}"));
             let values: Vec<String> = values.collect();
-            text += &format!("  starting with {}\n", values.join(", "));
+            let lead = match goal.at_once {
+                true => "false at",
+                false => "starting with",
+            };
+            text += &format!("  {lead} {}\n", values.join(", "));
         }
         if goal.status == Status::Open {
             for open in &goal.open {
@@ -54,7 +62,7 @@ pub fn proved(record: &Record, goals: &[GoalOutcome], view: &View) -> String {
                     text += &paint.dim(&format!("    after {}\n", clip(&open.path.join(" "), 100)));
                 }
                 if !open.condition.is_empty() {
-                    let condition = clip(&open.condition.join(" && "), 160);
+                    let condition = clip(&conjunction(&open.condition), 160);
                     text += &paint.dim(&format!("    where {condition}\n"));
                 }
             }
@@ -203,10 +211,11 @@ fn news(goal: &GoalRecord, before: Option<&GoalRecord>) -> (String, String) {
         .iter()
         .filter(|term| !condition.contains(term));
     let assumed: Vec<&str> = assumed.map(String::as_str).collect();
-    (
-        clip(&changed.join(", "), 60),
-        clip(&assumed.join(" && "), 60),
-    )
+    let assumed = match &assumed[..] {
+        [] => String::new(),
+        assumed => conjunction(assumed),
+    };
+    (clip(&changed.join(", "), 60), clip(&assumed, 60))
 }
 
 /// A goal in the tree of a proof.
@@ -335,13 +344,30 @@ fn page(reading: &mut Reading<'_>, root: usize, step: &str, text: &mut String) {
             goal.rule.name()
         );
         let substitution = goal.substitution.iter().map(|(x, e)| format!("{x} ↦ {e}"));
+        let program = &reading.proof.program;
         let pool = goal.pool.iter().map(|thread| {
             let next = thread.work.last().map_or("", String::as_str);
-            let process = reading.proof.program.name_of(&thread.process);
-            format!("{process}({next})")
+            // "test of while 3:5" is about what stands there.
+            let point = next.rsplit(" of ").next().unwrap_or(next);
+            let statement = reading.proof.statements.get(point);
+            let next = statement.map_or(next, String::as_str);
+            let more = if thread.work.len() > 1 { "; …" } else { "" };
+            format!("{}({next}{more})", program.name_of(&thread.process))
         });
+        let path = goal.path.iter().map(|event| PathEvent {
+            process: event.process.clone(),
+            condition: None,
+            writes: event.writes.clone(),
+            reads: event.reads.clone(),
+        });
+        let path: Vec<PathEvent> = path.collect();
+        let condition = match &goal.condition[..] {
+            [] => String::new(),
+            condition => conjunction(condition),
+        };
         for (name, value) in [
-            ("⌈φ⌉", goal.condition.join(" ∧ ")),
+            ("φ", path_events(program, &path)),
+            ("⌈φ⌉", condition),
             ("σ", substitution.collect::<Vec<_>>().join(", ")),
             ("Σ", pool.collect::<Vec<_>>().join(", ")),
         ] {
@@ -475,7 +501,7 @@ pub fn proof_svg(proof: &Proof) -> Option<String> {
             "goal {} {}\n{}",
             goal.id,
             goal.rule.name(),
-            goal.condition.join(" && ")
+            conjunction(&goal.condition)
         );
         text += &format!(
             "<circle cx=\"{x:.0}\" cy=\"{y:.0}\" r=\"14\" fill=\"{fill}\" stroke=\"#2c3e50\"><title>{}</title></circle>\n\

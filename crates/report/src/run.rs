@@ -1,10 +1,11 @@
 //! One execution, in the papers' notation.
 
-use mazurka_core::record::{Ending, PathRecord, Record, Run};
+use mazurka_core::record::{ComparedRuns, Ending, PathEvent, PathRecord, Record, Run};
 
 use crate::events::{Columns, bindings};
 use crate::permute::branches;
 use crate::shell::flags_of;
+use crate::symbolic::path_events;
 use crate::verdict::{cut, title};
 use crate::{View, replay_command, witness};
 
@@ -19,6 +20,10 @@ pub struct OneRun<'a> {
     pub ready: &'a [String],
     /// The run over symbolic initial values, if asked.
     pub path: Option<&'a PathRecord>,
+    /// Its events, if asked.
+    pub events: &'a [PathEvent],
+    /// Whether another run is equivalent, if asked.
+    pub compared: Option<&'a ComparedRuns>,
 }
 
 /// The steps with the values that they changed, how the run ended, the final state, the way to see
@@ -49,6 +54,12 @@ pub fn run(record: &Record, one: OneRun<'_>, view: &View) -> String {
         text += &format!("state: {}\n", bindings(&run.state));
     }
     text += &one.path.map(path).unwrap_or_default();
+    if !one.events.is_empty() {
+        let events = path_events(&record.program, one.events);
+        text += &format!("events: {events}\n");
+    }
+    let compared = one.compared.map(|compared| equivalence(record, compared));
+    text += &compared.unwrap_or_default();
     let command = replay_command(&record.program, run, &flags_of(record, &view.flags));
     text += &format!("{} {command}\n", paint.strong("repeat with:"));
     text
@@ -73,6 +84,29 @@ pub fn ended(record: &Record, one: OneRun<'_>, view: &View) -> String {
     };
     text.extend(ending.map(|ending| ending + "\n"));
     text
+}
+
+/// Whether another run is equivalent, or where it differs.
+fn equivalence(record: &Record, compared: &ComparedRuns) -> String {
+    let other = record.program.schedule(&compared.schedule);
+    let lead = match compared.equivalent {
+        true => return format!("equivalent to: {other}\n"),
+        false => format!("not equivalent to: {other}\n"),
+    };
+    let why = match (&compared.order, compared.missing) {
+        (Some(order), _) => {
+            let labels: Vec<String> = order.labels.iter().map(|l| format!("`{l}`")).collect();
+            format!(
+                "  steps {} and {} depend on each other, {}, and are in another order there",
+                order.first,
+                order.second,
+                labels.join(" and ")
+            )
+        }
+        (None, Some(step)) => format!("  step {step} is not made there"),
+        (None, None) => "  it goes on where this run ends".to_owned(),
+    };
+    format!("{lead}{why}\n")
 }
 
 /// For which initial values the run would be the same, and what it does to them.

@@ -1,7 +1,9 @@
 //! The symbolic states of `symbolic`: counts, the curve of Fig. 9, and the states at the end.
 
-use mazurka_core::Verdict;
-use mazurka_core::record::{Ending, Record, SymbolicStateRecord, SymbolicStates};
+use mazurka_core::record::{
+    Ending, PathEvent, ProgramRecord, Record, SymbolicStateRecord, SymbolicStates,
+};
+use mazurka_core::{Verdict, conjunction};
 
 use crate::events::bindings;
 use crate::svg::{INK, MARGIN, TITLE, sheet, wide, words};
@@ -18,6 +20,8 @@ const ROWS: usize = 12;
 const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 320.0;
 const AXIS: f64 = 64.0;
+/// The height of a line of the legend.
+const LINE: f64 = 20.0;
 
 /// The answer, the counts, the curve, and the states at the end.
 pub fn symbolic_states(record: &Record, states: &SymbolicStates, view: &View) -> String {
@@ -153,6 +157,11 @@ fn listed(record: &Record, states: &SymbolicStates, view: &View) -> String {
         text += &format!("\n{}\n", view.paint.strong(&title));
         text += &state_text(record, state);
     }
+    for (at, state) in states.open.iter().enumerate() {
+        let title = format!("open {}: a limit ended the search here", at + 1);
+        text += &format!("\n{}\n", view.paint.unsure(&title));
+        text += &state_text(record, state);
+    }
     let hidden = states.count.saturating_sub(states.listed.len() as u64);
     if hidden > 0 {
         let more = counted(hidden, "state", "states");
@@ -161,24 +170,34 @@ fn listed(record: &Record, states: &SymbolicStates, view: &View) -> String {
     text
 }
 
-fn state_text(record: &Record, state: &SymbolicStateRecord) -> String {
-    let condition = match &state.path_condition[..] {
-        [] => "true".to_owned(),
-        [one] => clip(one, CONDITION_WIDTH),
-        all => {
-            let within = |one: &String| match one.contains("||") {
-                true => format!("({one})"),
-                false => one.clone(),
-            };
-            let all: Vec<String> = all.iter().map(within).collect();
-            clip(&all.join(" && "), CONDITION_WIDTH)
-        }
+/// A path in the papers' notation: ι⟨e, W, R⟩ of symbolic paths, ι⟨W, R⟩ of runs.
+pub(crate) fn path_events(program: &ProgramRecord, path: &[PathEvent]) -> String {
+    let set = |names: &[String]| match names {
+        [] => "∅".to_owned(),
+        names => format!("{{{}}}", names.join(", ")),
     };
+    let event = |event: &PathEvent| {
+        let condition = event.condition.as_ref();
+        let condition = condition.map_or_else(String::new, |e| format!("{e}, "));
+        let (writes, reads) = (set(&event.writes), set(&event.reads));
+        format!(
+            "{}⟨{condition}{writes}, {reads}⟩",
+            program.name_of(&event.process)
+        )
+    };
+    path.iter().map(event).collect::<Vec<_>>().join(" · ")
+}
+
+fn state_text(record: &Record, state: &SymbolicStateRecord) -> String {
+    let condition = clip(&conjunction(&state.path_condition), CONDITION_WIDTH);
     let mut text = format!("   if   {condition}\n");
     let values = clip(&bindings(&state.substitution), STATE_WIDTH);
     text += &format!("   then {values}\n");
     for mishap in &state.mishaps {
         text += &format!("   but  {mishap}, for some of these\n");
+    }
+    if !state.path.is_empty() {
+        text += &format!("   path {}\n", path_events(&record.program, &state.path));
     }
     let schedule = record.program.schedule(&state.schedule);
     text += &format!("   by   {}\n", clip(&schedule, CONDITION_WIDTH));
@@ -209,46 +228,123 @@ pub fn curve_svg(record: &Record, states: &SymbolicStates) -> String {
         counted(record.counts.steps, "step", "steps"),
         states.por
     );
-    let width = (WIDTH + AXIS).max(wide(&title)) + 2.0 * MARGIN;
-    let height = HEIGHT + TITLE + 4.0 * MARGIN;
-    let end = states.curve.last().map_or(0, |point| point.0).max(1) as f64;
-    let most = states
-        .curve
-        .iter()
-        .map(|point| point.1)
-        .max()
-        .unwrap_or(0)
-        .max(1) as f64;
+    plot_svg(&title, &[(String::new(), &states.curve)], Scale::Linear)
+}
+
+/// The curves of several reductions of one program in one picture, Fig. 9 of the SymPaths paper;
+/// both axes are logarithmic, because without reduction there are very many more.
+pub fn curves_svg(all: &[(&Record, &SymbolicStates)]) -> String {
+    let file = all.first().map_or("", |(record, _)| &record.program.file);
+    let title = format!("{file}: symbolic states during the search");
+    let mut curves: Vec<(String, &[(u64, u64)])> = Vec::new();
+    for (record, states) in all {
+        let name = format!(
+            "{}: {} in {}, at most {}",
+            states.por,
+            counted(states.count, "state", "states"),
+            counted(record.counts.steps, "step", "steps"),
+            states.peak
+        );
+        curves.push((name, &states.curve));
+    }
+    plot_svg(&title, &curves, Scale::Logarithmic)
+}
+
+/// Several reductions of one program beside each other, in words.
+pub fn reductions(all: &[(&Record, &SymbolicStates)]) -> String {
+    let mut text = format!(
+        "{:<12}{:>12}{:>12}{:>12}\n",
+        "merged by", "states", "steps", "peak"
+    );
+    for (record, states) in all {
+        let (name, steps) = (&states.por, record.counts.steps);
+        text += &format!(
+            "{name:<12}{:>12}{steps:>12}{:>12}\n",
+            states.count, states.peak
+        );
+    }
+    text
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Scale {
+    Linear,
+    Logarithmic,
+}
+
+impl Scale {
+    /// How far a number lies along an axis that ends with another, from 0 to 1.
+    fn place(self, value: u64, end: f64) -> f64 {
+        match self {
+            Scale::Linear => value as f64 / end,
+            Scale::Logarithmic => (1.0 + value as f64).ln() / (1.0 + end).ln(),
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Scale::Linear => "",
+            Scale::Logarithmic => " (logarithmic)",
+        }
+    }
+}
+
+/// One colour for each curve.
+const COLOURS: [&str; 3] = ["#2980b9", "#c0392b", "#1e8449"];
+
+/// Curves with their names, each a list of points, in one picture.
+fn plot_svg(title: &str, curves: &[(String, &[(u64, u64)])], scale: Scale) -> String {
+    let named = curves.iter().filter(|(name, _)| !name.is_empty());
+    let legend = named.clone().count() as f64 * LINE;
+    let names = named.map(|(name, _)| wide(name) + 2.0 * MARGIN);
+    let width = names.fold((WIDTH + AXIS).max(wide(title)), f64::max) + 2.0 * MARGIN;
+    let height = HEIGHT + TITLE + legend + 4.0 * MARGIN;
+    let points = || curves.iter().flat_map(|(_, curve)| curve.iter());
+    let end = points().map(|point| point.0).max().unwrap_or(0).max(1) as f64;
+    let most = points().map(|point| point.1).max().unwrap_or(0).max(1) as f64;
     let (left, top) = (MARGIN + AXIS, 2.0 * MARGIN + TITLE);
     let place = |&(steps, count): &(u64, u64)| {
-        let x = left + WIDTH * steps as f64 / end;
-        let y = top + HEIGHT * (1.0 - count as f64 / most);
+        let x = left + WIDTH * scale.place(steps, end);
+        let y = top + HEIGHT * (1.0 - scale.place(count, most));
         format!("{x:.1},{y:.1}")
     };
-    let points: Vec<String> = states.curve.iter().map(place).collect();
     let mut text = sheet(width, height);
-    text += &words(MARGIN, MARGIN, &title, "font-weight=\"bold\"");
+    text += &words(MARGIN, MARGIN, title, "font-weight=\"bold\"");
     let bottom = top + HEIGHT;
     text += &format!(
         "<path d=\"M{left:.1},{top:.1} V{bottom:.1} H{:.1}\" fill=\"none\" stroke=\"{INK}\"/>\n",
         left + WIDTH
     );
-    text += &format!(
-        "<polyline points=\"{}\" fill=\"none\" stroke=\"#2980b9\" stroke-width=\"2\"/>\n",
-        points.join(" ")
-    );
+    for (at, (name, curve)) in curves.iter().enumerate() {
+        let colour = COLOURS[at % COLOURS.len()];
+        let points: Vec<String> = curve.iter().map(place).collect();
+        text += &format!(
+            "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/>\n",
+            points.join(" ")
+        );
+        if !name.is_empty() {
+            let y = bottom + 2.0 * MARGIN + (at as f64 + 0.5) * LINE;
+            let end = left + MARGIN;
+            text += &format!(
+                "<path d=\"M{left:.1},{y:.1} H{end:.1}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/>\n"
+            );
+            text += &words(end + 8.0, y, name, "");
+        }
+    }
     // The numbers stand outside the axes, and each axis says what it counts.
     let before_axis = |text: &str| left - wide(text) - 6.0;
     let highest = format!("{most:.0}");
     text += &words(before_axis(&highest), top + 4.0, &highest, "");
     text += &words(before_axis("0"), bottom, "0", "");
-    text += &words(MARGIN, top - 14.0, "symbolic states", "");
+    let counted = format!("symbolic states{}", scale.name());
+    text += &words(MARGIN, top - 14.0, &counted, "");
     text += &words(left, bottom + MARGIN, "0", "");
     let longest = format!("{end:.0}");
     let ends = left + WIDTH - wide(&longest);
     text += &words(ends, bottom + MARGIN, &longest, "");
-    let middle = left + (WIDTH - wide("steps")) / 2.0;
-    text += &words(middle, bottom + MARGIN, "steps", "");
+    let steps = format!("steps{}", scale.name());
+    let middle = left + (WIDTH - wide(&steps)) / 2.0;
+    text += &words(middle, bottom + MARGIN, &steps, "");
     text += "</svg>\n";
     text
 }
@@ -259,6 +355,32 @@ mod tests {
 
     use super::*;
     use crate::wellformed::{is_sound, texts};
+
+    #[test]
+    fn several_curves_have_names() {
+        let record = crate::tests::record(Verdict::Verified, Vec::new(), Vec::new());
+        let states = |por: &str, curve: Vec<(u64, u64)>| SymbolicStates {
+            por: por.into(),
+            prefix_pruning: false,
+            feasible: false,
+            count: 3,
+            peak: 7,
+            curve,
+            mishaps: Vec::new(),
+            listed: Vec::new(),
+            open: Vec::new(),
+        };
+        let many = states("none", vec![(0, 1), (1_000_000, 4_000_000)]);
+        let few = states("canonical", vec![(0, 1), (10, 7), (20, 3)]);
+        let all = [(&record, &many), (&record, &few)];
+        let svg = curves_svg(&all);
+        is_sound(&svg);
+        assert_eq!(svg.matches("<polyline").count(), 2);
+        for name in ["none: 3 states", "canonical: 3 states", "logarithmic"] {
+            assert!(svg.contains(name), "{name}: {svg}");
+        }
+        assert!(reductions(&all).contains("canonical "));
+    }
 
     #[test]
     fn the_axes_of_the_curve_say_what_they_count() {
@@ -273,6 +395,7 @@ mod tests {
             curve: vec![(0, 1), (1_000_000, 4_000_000), (2_000_000, 3)],
             mishaps: Vec::new(),
             listed: Vec::new(),
+            open: Vec::new(),
         };
         let svg = curve_svg(&record, &states);
         is_sound(&svg);

@@ -16,7 +16,11 @@ pub(crate) fn witness(record: &Record, witness: &Witness, view: &View) -> String
     let mut text = place(record, witness);
     text += &values(&witness.values);
     text += &waiting(witness);
-    text += &inputs(&witness.inputs());
+    let given = match &witness.runs[..] {
+        [first, _, ..] if witness.kind != Kind::Nondeterminism => first.inputs.clone(),
+        _ => witness.inputs(),
+    };
+    text += &inputs(&given);
     if let Some(condition) = &witness.condition {
         let condition = clip(condition, STATE_WIDTH);
         text += &format!("  for all inputs with {condition}\n");
@@ -26,7 +30,7 @@ pub(crate) fn witness(record: &Record, witness: &Witness, view: &View) -> String
     }
     let columns = Columns::fitting(&witness.runs, view);
     match &witness.runs[..] {
-        [one, other] => {
+        [one, other] if witness.kind == Kind::Nondeterminism => {
             let common = common(one, other);
             let titles = match common {
                 0 => ["one run:", "the other run:"],
@@ -45,7 +49,15 @@ pub(crate) fn witness(record: &Record, witness: &Witness, view: &View) -> String
                 );
             }
         }
-        all => text.extend(all.iter().map(|run| rest(run, 0, &columns, view))),
+        all => {
+            for (at, run) in all.iter().enumerate() {
+                // The runs of boxes inside each other start where the one before has ended.
+                if at > 0 {
+                    text += &inputs(&run.inputs);
+                }
+                text += &rest(run, 0, &columns, view);
+            }
+        }
     }
     text += &for_ever(witness);
     if !witness.differs.is_empty() {

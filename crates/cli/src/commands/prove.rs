@@ -125,6 +125,12 @@ pub(super) fn prove(args: &ProveArgs) -> Result<Exit, Refusal> {
     })?;
     let (whole, proofs) = found.map_err(refuse)?;
     if let Some(path) = &args.proof {
+        if let Some(goal) = whole.goals.iter().find(|goal| goal.by_execution) {
+            return Err(Refusal::Message(format!(
+                "--proof: `{}` has a box where the calculus has no rule (under `!`, `exists` or `<==>`, left of `==>`, on both sides of `||`, or as `<…>`); it is decided by executing its boxes, and there is no proof to save",
+                goal.goal
+            )));
+        }
         files::save_json("the proof", path, &proofs);
     }
     let (record, goals, proofs) = (&whole.record, &whole.goals, &proofs.proofs);

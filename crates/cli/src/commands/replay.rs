@@ -48,6 +48,8 @@ fn picture_of(record: &Record, recording: &Recording) -> Lanes {
                 seed: None,
                 ready: &[],
                 path: None,
+                events: &[],
+                compared: None,
             };
             Lanes::of_run(record, one)
         }

@@ -1,6 +1,8 @@
 //! The command `run`.
 
 use clap::Args;
+use mazurka::run::Plan;
+use mazurka::traces::ReplayError;
 use mazurka_report::{Lanes, OneRun};
 
 use super::{Refusal, plan, view};
@@ -67,6 +69,18 @@ pub(crate) struct RunArgs {
     /// gone otherwise
     #[arg(long)]
     path: bool,
+    /// Show the events of the run: what each step writes and reads, ι⟨W, R⟩
+    #[arg(long)]
+    events: bool,
+    /// Say whether this run is equivalent to the run, or which dependent steps are in another order
+    #[arg(long, value_name = "SCHEDULE")]
+    equivalent: Option<String>,
+    /// Run the normal form: the least of all equivalent runs
+    #[arg(long)]
+    canonical: bool,
+    /// Print the run as a program of one process, its labels one after the other
+    #[arg(long, conflicts_with_all = ["path", "events", "equivalent"])]
+    linearise: bool,
     #[command(flatten)]
     property: PropertyArgs,
     #[command(flatten)]
@@ -89,14 +103,51 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Refusal> {
     options.inputs.clone_from(&args.inputs);
     args.property.ask(&program, &mut options)?;
     options.memory = args.memory.memory;
-    if args.path && options.memory.is_some() {
-        let no = "--path describes interleavings: leave out --memory";
-        return Err(Refusal::Message(no.to_owned()));
+    let asked = [
+        (args.path, "--path"),
+        (args.events, "--events"),
+        (args.equivalent.is_some(), "--equivalent"),
+        (args.canonical, "--canonical"),
+        (args.linearise, "--linearise"),
+    ];
+    if let (Some((_, flag)), true) = (
+        asked.iter().find(|(asked, _)| *asked),
+        options.memory.is_some(),
+    ) {
+        let no = format!("{flag} describes interleavings: leave out --memory");
+        return Err(Refusal::Message(no));
     }
-    let done = watched(&options.limits, args.output.quiet, |watch| {
-        program.run(&plan, &options, watch)
-    })?;
-    let mut whole = done.map_err(|error| error.to_string())?;
+    let run = |plan: &Plan| {
+        let done = watched(&options.limits, args.output.quiet, |watch| {
+            program.run(plan, &options, watch)
+        })?;
+        done.map_err(|error| Refusal::Message(error.to_string()))
+    };
+    let mut whole = run(&plan)?;
+    let schedule = |text: &str| {
+        let schedule = program.schedule(text);
+        schedule.map_err(|error| Refusal::Message(error.to_string()))
+    };
+    let misfit =
+        |error: ReplayError| Refusal::Message(format!("the schedule does not fit: {error}"));
+    if args.canonical {
+        let made = schedule(&whole.run.schedule)?;
+        let normal = program.canonical(&made, &options).map_err(misfit)?;
+        whole = run(&Plan::Schedule(normal))?;
+    }
+    if args.linearise {
+        let text = program.linearised(&whole.run);
+        whole.linearised = Some(text.map_err(|error| format!("--linearise: {error}"))?);
+    }
+    if args.events {
+        let events = program.path_events(&whole.run, &options);
+        whole.events = events.map_err(|error| format!("--events: {error}"))?;
+    }
+    if let Some(other) = &args.equivalent {
+        let (made, other) = (schedule(&whole.run.schedule)?, schedule(other)?);
+        let compared = program.compare_runs(&made, &other, &options);
+        whole.compared = Some(compared.map_err(misfit)?);
+    }
     if args.path {
         let path = program.path(&whole.run, &options);
         whole.path = Some(path.map_err(|error| format!("--path: {error}"))?);
@@ -107,6 +158,8 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Refusal> {
         seed: whole.seed,
         ready: &whole.ready,
         path: whole.path.as_ref(),
+        events: &whole.events,
+        compared: whole.compared.as_ref(),
     };
     show(&whole, record.verdict.into(), &args.output, |format| {
         let picture = |format| lanes(&Lanes::of_run(record, one), format);
@@ -117,6 +170,7 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Refusal> {
                 mazurka_report::chart_svg(record, run).unwrap_or_else(|| picture(format))
             }
             Format::Dot => picture(format),
+            _ if args.linearise => whole.linearised.clone().unwrap_or_default(),
             _ => mazurka_report::run(record, one, &view(&options.limits)),
         })
     })

@@ -367,6 +367,8 @@ impl Dialogue<'_, '_> {
                     seed: None,
                     ready: &whole.ready,
                     path: None,
+                    events: &[],
+                    compared: None,
                 };
                 text + &mazurka_report::ended(&whole.record, one, &self.view)
             }

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use mazurka::symbolic::{Reduction, SymbolicOptions};
+use mazurka::symbolic::{Reduction, SymbolicOptions, SymbolicRecord};
 
 use super::{Refusal, view};
 use crate::args::{EXIT_CODES, OutputArgs, SearchArgs};
@@ -25,6 +25,7 @@ const FORMATS: [Offer; 3] = [
   mazurka symbolic fig8.maz --por none --no-feasible
   mazurka symbolic fig8.maz --por paper --prefix-pruning --no-feasible --set A=2
   mazurka symbolic fig8.maz --format svg > curve.svg
+  mazurka symbolic fig8.maz --no-feasible --por none,paper,canonical --format svg > fig9.svg
   mazurka symbolic fig8.maz --dump-smt queries --cross-check
 
 A variable that is declared without `= …` stands for all values of its type. Every final state says for which of them it is
@@ -38,15 +39,18 @@ reached (if), what the variables then are (then), and by which run (by). Failure
 pub(crate) struct SymbolicArgs {
     #[command(flatten)]
     program: ProgramArgs,
-    /// Which symbolic states are merged
-    #[arg(long, value_parser = reduction(), default_value_t = Reduction::Canonical)]
-    por: Reduction,
+    /// Which symbolic states are merged; several of them are compared
+    #[arg(long, value_parser = reduction(), value_delimiter = ',', default_value = "canonical")]
+    por: Vec<Reduction>,
     /// Drop states whose path was expanded before
     #[arg(long)]
     prefix_pruning: bool,
     /// Keep states whose path condition nothing satisfies, as the paper does
     #[arg(long)]
     no_feasible: bool,
+    /// Tell the symbolic path of each state, event by event: ι⟨e, W, R⟩
+    #[arg(long)]
+    paths: bool,
     /// How many states to list
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = values::count)]
     states: u64,
@@ -73,21 +77,48 @@ pub(super) fn symbolic(args: &SymbolicArgs) -> Result<Exit, Refusal> {
     )?;
     // There are no workers, and the record names none.
     let options = args.search.options(0)?;
-    let wanted = SymbolicOptions {
-        por: args.por,
+    let wanted = |por: Reduction| SymbolicOptions {
+        por,
         prefix_pruning: args.prefix_pruning,
         feasible: !args.no_feasible,
         listed: usize::try_from(args.states).unwrap_or(usize::MAX),
+        paths: args.paths,
     };
-    let found = watched(&options.limits, args.output.quiet, |watch| {
-        program.symbolic(&wanted, &options, watch)
-    })?;
-    let found = found.map_err(|error| error.to_string())?;
+    let run = |por: Reduction| {
+        let found = watched(&options.limits, args.output.quiet, |watch| {
+            program.symbolic(&wanted(por), &options, watch)
+        })?;
+        found.map_err(|error| Refusal::Message(error.to_string()))
+    };
+    if let [_, _, ..] = args.por[..] {
+        let all: Result<Vec<SymbolicRecord>, Refusal> =
+            args.por.iter().map(|&por| run(por)).collect();
+        return compare(&all?, args);
+    }
+    let found = run(args.por.first().copied().unwrap_or_default())?;
     let (record, states) = (&found.record, &found.states);
     show(&found, record.verdict.into(), &args.output, |format| {
         Ok(match format {
             Format::Svg => mazurka_report::curve_svg(record, states),
             _ => mazurka_report::symbolic_states(record, states, &view(&options.limits)),
+        })
+    })
+}
+
+/// Shows several reductions of one program beside each other. The answer is that of the last.
+fn compare(all: &[SymbolicRecord], args: &SymbolicArgs) -> Result<Exit, Refusal> {
+    let Some(last) = all.last() else {
+        return Err(Refusal::Message("--por: no reduction".to_owned()));
+    };
+    if args.output.format == Format::Json {
+        let no = "a record is of one reduction: name one with --por, or ask for --format svg";
+        return Err(Refusal::Message(no.to_owned()));
+    }
+    let all: Vec<_> = all.iter().map(|one| (&one.record, &one.states)).collect();
+    show(last, last.record.verdict.into(), &args.output, |format| {
+        Ok(match format {
+            Format::Svg => mazurka_report::curves_svg(&all),
+            _ => mazurka_report::reductions(&all),
         })
     })
 }

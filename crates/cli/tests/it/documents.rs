@@ -179,3 +179,45 @@ fn litmus_tests_have_as_many_graphs_as_the_table_says() {
     }
     assert_eq!(tried, 4 * 20);
 }
+
+/// The words of a command, of which some stand in double quotes.
+fn arguments(command: &str) -> Vec<String> {
+    let mut all = Vec::new();
+    for (at, part) in command.split('"').enumerate() {
+        match at % 2 {
+            1 => all.push(part.to_owned()),
+            _ => all.extend(part.split_whitespace().map(str::to_owned)),
+        }
+    }
+    all
+}
+
+#[test]
+fn commands_about_the_papers_say_what_their_pages_show() {
+    for (name, least) in [("guarded-commands", 10), ("sympaths", 10)] {
+        let page = document(&format!("docs/papers/{name}.md"));
+        let mut tried = 0;
+        for (info, text) in blocks(&page) {
+            if info != "console" {
+                continue;
+            }
+            let mut said = String::new();
+            for line in text.lines() {
+                if let Some(command) = line.strip_prefix("$ mazurka ") {
+                    let args = arguments(command);
+                    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+                    said = mazurka(&args).out;
+                    tried += 1;
+                } else {
+                    assert!(said.contains(line), "{name}: `{line}` is not in\n{said}");
+                }
+            }
+        }
+        assert!(tried >= least, "{name}: the commands were not found");
+        // Links lead somewhere.
+        for (at, _) in page.match_indices("](") {
+            let link = page[at + 2..].split(')').next().unwrap_or("");
+            assert!(root().join("docs/papers").join(link).exists(), "{link}");
+        }
+    }
+}

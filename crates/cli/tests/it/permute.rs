@@ -122,3 +122,143 @@ fn run_tells_the_path_condition() {
     assert_eq!(said.code, 3, "{said:?}");
     assert!(said.err.contains("--path"), "{said:?}");
 }
+
+#[test]
+fn a_run_that_a_limit_has_cut_is_permuted_up_to_its_length() {
+    // Section 6 of the guarded-command paper, loops.
+    let loops = "var x, y: int = 0
+        process p { true |>* x := x + 1 } process q { true |>* y := y + 1 }";
+    let args = ["permute", "-", "--max-depth", "4", "--schedule", "0 1 0 1"];
+    let said = with_input(&args, loops);
+    assert_eq!(said.code, 2, "{said:?}");
+    assert!(
+        said.out.starts_with(
+            "inconclusive: 1 executable permutation (of one path, up to length 4); 1 state at that length"
+        ),
+        "{said:?}"
+    );
+    // With a common variable each order is another: 4 choose 2.
+    let common =
+        "var x: int = 0 process p { true |>* x := 2 * x } process q { true |>* x := x + 1 }";
+    let record = with_input(&[&args[..], &["--format", "json"]].concat(), common).json();
+    assert_eq!(record["permutations"]["executable"], 6, "{record}");
+    assert_eq!(record["permutations"]["up_to"], 4, "{record}");
+    assert_eq!(record["deterministic"], serde_json::Value::Null, "{record}");
+    // Of one process there is one order.
+    let one = "var x: int = 0 process { true |>* x := x + 1 }";
+    let record = with_input(
+        &["permute", "-", "--max-depth", "4", "--format", "json"],
+        one,
+    )
+    .json();
+    assert_eq!(record["permutations"]["executable"], 1, "{record}");
+    assert_eq!(
+        record["permutations"]["recorded"]["steps"]
+            .as_array()
+            .map(Vec::len),
+        Some(4)
+    );
+    // A guard that waits for a step that was cut off is no deadlock.
+    let waits = "var x: int = 0 process p { true |>* x := x + 1 }
+        process q { x > 1 |> x := 0; x > 5 |> x := 1 }";
+    let args = [
+        "permute",
+        "-",
+        "--max-depth",
+        "4",
+        "--schedule",
+        "0 0 1 0",
+        "--format",
+        "json",
+    ];
+    let record = with_input(&args, waits).json();
+    assert_eq!(record["permutations"]["executable"], 2, "{record}");
+    assert_eq!(record["deadlocks"], 0, "{record}");
+}
+
+const EXAMPLE5: &str = "corpus/maz/fagiani-example5/program.maz";
+const THETA_1: &str = "0 0 0.1 0.1 0.1 0.1 0.1 0.1 0.1 0.1 0.0 0.1";
+const THETA_3: &str = "0 0 0.1 0.1 0.1 0.1 0.1 0.0 0.1 0.1 0.1 0.1";
+
+#[test]
+fn runs_are_compared_as_traces() {
+    // Example 10 of the guarded-command paper: θ1 is in the class of θ0, θ3 is not.
+    let ask = |one: &str, other: &str| {
+        let args = ["run", EXAMPLE5, "--schedule", one, "--equivalent", other];
+        mazurka(&args)
+    };
+    let said = ask(THETA_0, THETA_1);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(said.out.contains("\nequivalent to: "), "{said:?}");
+    let said = ask(THETA_0, THETA_3);
+    assert!(said.out.contains("not equivalent to: "), "{said:?}");
+    // The first pair that is in another order: the flip before the guard that reads it.
+    assert!(
+        said.out.contains("steps 8 and 12 depend on each other"),
+        "{said:?}"
+    );
+    let said = ask(THETA_0, "0 0 0.1");
+    assert!(said.out.contains("step 4 is not made there"), "{said:?}");
+    let said = ask("0 0 0.1", THETA_0);
+    assert!(said.out.contains("goes on where this run ends"), "{said:?}");
+    assert_eq!(ask(THETA_0, "7").code, 3);
+}
+
+#[test]
+fn the_normal_form_of_a_run() {
+    // canon(θ0) = θ1, as the paper says after Definition 12.
+    let said = mazurka(&["run", EXAMPLE5, "--schedule", THETA_0, "--canonical"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(
+        said.out.contains(&format!("--schedule \"{THETA_1}\"")),
+        "{said:?}"
+    );
+    let again = mazurka(&["run", EXAMPLE5, "--schedule", THETA_1, "--canonical"]);
+    assert_eq!(again.out, said.out);
+}
+
+#[test]
+fn a_run_is_a_sequential_program() {
+    let said = mazurka(&["run", EXAMPLE5, "--schedule", THETA_3, "--linearise"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(
+        said.out.contains("  x == 0 || flag |> x := 2 * x;\n"),
+        "{said:?}"
+    );
+    assert!(said.out.contains("  true |> spawn { skip };\n"), "{said:?}");
+    // Theorem 8: it runs, and ends as the run did.
+    let ran = with_input(&["run", "-", "--format", "json"], &said.out).json();
+    assert_eq!(ran["run"]["ending"], "final", "{ran}");
+    assert_eq!(ran["run"]["state"][0]["value"], "5", "{ran}");
+    // What it does with locals, locks, arrays and choices is what they were.
+    let program = "var x, y: int = 0 var a: int[3] = 0 lock m
+        proc bump(k: int) { x := x + k }
+        process p { for i in 0..2 { a[i] := i + x }; bump(3); lock(m); y := y + 1; unlock(m) }
+        process q { let t = x; if t > 0 { y := t } else { x := 7 }; a[2] := choose(4..9); join }";
+    for seed in 0..20 {
+        let seed = seed.to_string();
+        let args = ["run", "-", "--seed", &seed];
+        let json = with_input(&[&args[..], &["--format", "json"]].concat(), program).json();
+        let said = with_input(&[&args[..], &["--linearise"]].concat(), program);
+        assert_eq!(said.code, 0, "{said:?}");
+        let ran = with_input(&["run", "-", "--format", "json"], &said.out).json();
+        assert_eq!(ran["run"]["state"], json["run"]["state"], "{said:?}");
+    }
+}
+
+#[test]
+fn the_events_of_a_run() {
+    // Examples 2 and 3 of the guarded-command paper, section 2.
+    let example3 = "x ↦ 1, { x := x+1 ∥ x := 3 }";
+    let said = with_input(&["run", "-", "--schedule", "0 1", "--events"], example3);
+    assert!(
+        said.out.contains("events: 0⟨{x}, {x}⟩ · 1⟨{x}, ∅⟩\n"),
+        "{said:?}"
+    );
+    let said = mazurka(&["run", EXAMPLE5, "--schedule", "0 0.0 0 0.1", "--events"]);
+    assert!(
+        said.out
+            .contains("0⟨∅, ∅⟩ · 0.0⟨{x}, {x, flag}⟩ · 0⟨∅, ∅⟩ · 0.1⟨{x}, {flag, x}⟩"),
+        "{said:?}"
+    );
+}

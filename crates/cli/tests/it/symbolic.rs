@@ -437,3 +437,135 @@ fn a_step_that_decides_too_much_is_a_bound() {
     let said = with_input(&["symbolic", "-", "--max-local", "20000"], program);
     assert_eq!(said.code, 2, "{said:?}");
 }
+
+/// Whether a condition holds for these values, as the language reads it.
+fn holds(condition: &str, x: i64, y: i64) -> bool {
+    let program = format!(
+        "var x: int = {x} var y: int = {y} var answer: bool = false process {{ answer := {condition} }}"
+    );
+    let said = with_input(&["run", "-", "--format", "json"], &program);
+    let record = said.json();
+    let state = record["run"]["state"].as_array().expect("a state");
+    let answer = state.iter().find(|binding| binding["name"] == "answer");
+    answer.expect("a value")["value"] == "true"
+}
+
+/// Holds the text of each condition against the conditions that it is made of.
+fn reads_again(text: &str, parts: &[String]) {
+    let text = text.replace("&amp;", "&").replace("&lt;", "<");
+    let text = text.replace("&gt;", ">");
+    for (x, y) in [(0, 0), (0, 2), (1, 0), (1, 2), (3, 0), (0, 9), (4, 4)] {
+        let all = parts.iter().all(|part| holds(part, x, y));
+        assert_eq!(holds(&text, x, y), all, "{text} for {x}, {y}");
+    }
+    let conjuncts: Vec<&str> = text.split(" && ").collect();
+    for (at, one) in conjuncts.iter().enumerate() {
+        let plain = !one.contains(['(', ')']);
+        assert!(!plain || !conjuncts[..at].contains(one), "{text} repeats");
+    }
+}
+
+fn parts(list: &serde_json::Value) -> Vec<String> {
+    let list = list.as_array().expect("a list").iter();
+    list.map(|part| part.as_str().expect("a text").to_owned())
+        .collect()
+}
+
+#[test]
+fn a_printed_condition_reads_as_its_conjunction() {
+    let program = "var x, y: int process {
+        if x == 0 || y == 0 { if x < 5 && y < 7 {
+            if (if x < 2 then y < 3 else y > 3) { if x == 1 || y == 2 || x < 5 { x := 3 } }
+        } } }";
+    let text = with_input(&["symbolic", "-"], program).out;
+    let record = with_input(&["symbolic", "-", "--format", "json"], program).json();
+    let listed = record["states"]["listed"].as_array().expect("states");
+    let lines: Vec<&str> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("   if   "))
+        .collect();
+    assert_eq!(lines.len(), listed.len(), "{text}");
+    assert!(lines.len() >= 4, "{text}");
+    for (line, state) in lines.iter().zip(listed) {
+        reads_again(line, &parts(&state["path_condition"]));
+    }
+    // The same of open goals of a proof, of its tree and of its page.
+    let goal = ["--goal", "[*] false", "--max-steps", "4"];
+    let prove = |more: &[&str]| {
+        let args = [&["prove", "-"], &goal[..], more].concat();
+        with_input(&args, program)
+    };
+    let record = prove(&["--format", "json"]).json();
+    let open = record["goals"][0]["open"].as_array().expect("open goals");
+    let text = prove(&[]).out;
+    let lines = text
+        .lines()
+        .filter_map(|line| line.trim_start().strip_prefix("where "));
+    let lines: Vec<&str> = lines.collect();
+    let open = open.iter().map(|open| parts(&open["condition"]));
+    let open: Vec<Vec<String>> = open.filter(|parts| !parts.is_empty()).collect();
+    assert!(!open.is_empty(), "{record}");
+    for (line, parts) in lines.iter().zip(&open) {
+        reads_again(line, parts);
+    }
+    let page = prove(&["--format", "html"]).out;
+    let shown = page.split("⌈φ⌉</span> <code>").skip(1);
+    let shown: Vec<&str> = shown
+        .filter_map(|rest| rest.split("</code>").next())
+        .collect();
+    assert!(shown.iter().any(|text| text.contains("||")), "{page}");
+    for parts in &open {
+        let same = |text: &&&str| {
+            let values = [(0, 0), (0, 2), (1, 0), (1, 2), (3, 0), (0, 9), (4, 4)];
+            let text = text.replace("&amp;", "&").replace("&lt;", "<");
+            let text = text.replace("&gt;", ">");
+            values
+                .iter()
+                .all(|&(x, y)| holds(&text, x, y) == parts.iter().all(|p| holds(p, x, y)))
+        };
+        assert!(shown.iter().find(same).is_some(), "{parts:?}: {page}");
+    }
+}
+
+#[test]
+fn paths_are_told_event_by_event() {
+    // Example 2 of the SymPaths paper: the four paths that it prints.
+    let example2 = "var x, y, z: int process { y := x } process { z := x } process { x := 2 }";
+    let said = with_input(&["symbolic", "-", "--paths"], example2);
+    let paths: Vec<&str> = said
+        .out
+        .lines()
+        .filter_map(|line| line.strip_prefix("   path "))
+        .collect();
+    let (a, b, c) = ("0⟨true, {y}, {x}⟩", "1⟨true, {z}, {x}⟩", "2⟨true, {x}, ∅⟩");
+    let printed = [[a, b, c], [a, c, b], [b, c, a], [c, a, b]];
+    let printed = printed.map(|path| path.join(" · "));
+    assert_eq!(paths.len(), 4, "{said:?}");
+    for path in &printed {
+        assert!(paths.contains(&path.as_str()), "{path}: {paths:?}");
+    }
+    // Example 1: after x := 0 the condition is decided (errata E10).
+    let example1 = "var x, y: int process { x := 0; x := y + 1 } process { if x == 0 { skip } }";
+    let said = with_input(&["symbolic", "-", "--paths"], example1);
+    assert!(said.out.contains("1⟨x == 0, ∅, {x}⟩"), "{said:?}");
+    assert!(said.out.contains("1⟨x != 0, ∅, {x}⟩"), "{said:?}");
+    assert!(said.out.contains("0⟨true, {x}, {y}⟩"), "{said:?}");
+}
+
+#[test]
+fn open_configurations_are_listed_under_a_bound() {
+    // Example 1 after its first step: three symbolic states, as printed.
+    let example1 = "var x, y: int process { x := 0; x := y + 1 } process { if x == 0 { y := 1 } }";
+    let args = ["symbolic", "-", "--paths", "--max-depth", "1"];
+    let said = with_input(&args, example1);
+    assert_eq!(said.code, 2, "{said:?}");
+    let open = said.out.matches("a limit ended the search here").count();
+    assert_eq!(open, 3, "{said:?}");
+    let record = with_input(&[&args[..], &["--format", "json"]].concat(), example1).json();
+    let open = record["states"]["open"].as_array().expect("open states");
+    assert_eq!(open.len(), 3, "{record}");
+    assert!(
+        open.iter().all(|state| state["ending"] == "open"),
+        "{record}"
+    );
+}

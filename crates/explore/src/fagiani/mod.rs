@@ -31,6 +31,8 @@
 //!   other values in a permutation. In section 6 as printed they keep the recorded values, whatever
 //!   is read, and Theorem 15 fails.
 //!
+//! A run that was cut by a limit is permuted as far as it goes ([`UpTo`]).
+//!
 //! # Complete
 //!
 //! One path says nothing about the others (E6). A step may be possible but have another label than
@@ -50,6 +52,7 @@
 mod known;
 mod printed;
 mod seed;
+mod up_to;
 
 use mazurka_core::{Access, Claims, Event, Fingerprint, Labelled, ProcessId, Schedule, Status};
 use smallvec::SmallVec;
@@ -65,6 +68,7 @@ use known::{Deviation, Known};
 use seed::{Seed, conflict, print};
 
 pub use printed::PrintedForms;
+pub use up_to::UpTo;
 
 /// The counts of Algorithm 1, over all seeds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

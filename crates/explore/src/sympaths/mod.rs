@@ -29,8 +29,9 @@
 //!   to wait would lose the deadlock in which they do.)
 //! - *Dependence* is between the accesses that two steps really made, and between steps that look
 //!   at the same invariant; two unknown elements of an array are different if the path condition
-//!   says so (section 6.1). That is enough here, since
-//!   all processes are run from every state.
+//!   says so (section 6.1): that of the whole path, so that it does not matter whether it is known
+//!   before or after the two steps. That is enough here, since all processes are run from every
+//!   state.
 //! - *Waiting* (section 6.3). A step in which a process only finds that it has to wait leads to no
 //!   state. But if every process can find that, the states in which all of them do are deadlocks.
 //!
@@ -40,6 +41,7 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::time::Duration;
 
+mod path;
 mod reduction;
 
 use mazurka_core::{
@@ -54,11 +56,13 @@ use crate::drive::budget::{Budget, broken_by};
 use crate::drive::driver::{End, Watch, is_broken_off};
 use crate::drive::pace::Pace;
 
+use path::{Made, MadeStep, Path, PathLink, Seen, form, is_silent, nodes, schedule};
 pub use reduction::{Reduction, UnknownReduction};
 
 /// Receives the findings of a search while the program is in the state found.
 pub trait Audience<E> {
-    /// Receives a symbolic state in which no process can go on.
+    /// Receives a symbolic state in which no process can go on; or one that a limit has left
+    /// unexpanded, with [`End::Cut`].
     fn ended(&mut self, program: &E, end: End, leads_here: &dyn LeadsHere);
 
     /// Receives a mishap of the last event, or of a final state.
@@ -206,67 +210,10 @@ impl SymbolicSearch {
     }
 }
 
-/// The part of an event that the form of a path needs.
-#[derive(Debug)]
-struct Seen {
-    process: ProcessId,
-    outcomes: SmallVec<[i64; 1]>,
-    touched: Box<[(Access, Option<u32>)]>,
-    spawned: Box<[ProcessId]>,
-    joined: Box<[ProcessId]>,
-}
-
-/// A path: its last event, in the order of its form, and the path before it.
-#[derive(Debug)]
-struct PathLink {
-    event: Rc<Seen>,
-    /// Fingerprint of the event and of all earlier events that it depends on.
-    past: Fingerprint,
-    /// Whether there is a false `assume` among these.
-    discarded: bool,
-    /// Fingerprint of the whole path.
-    path: Fingerprint,
-    before: Path,
-}
-
-type Path = Option<Rc<PathLink>>;
-
-// Dropping a long path by recursion would overflow the stack.
-impl Drop for PathLink {
-    fn drop(&mut self) {
-        let mut next = self.before.take();
-        while let Some(mut node) = next.and_then(Rc::into_inner) {
-            next = node.before.take();
-        }
-    }
-}
-
-fn nodes(path: &Path) -> impl Iterator<Item = &PathLink> {
-    std::iter::successors(path.as_deref(), |node| node.before.as_deref())
-}
-
 /// A step to make.
 struct Choice {
     process: ProcessId,
     outcomes: SmallVec<[i64; 1]>,
-}
-
-/// The steps that led to a state, the last one first.
-type Made = Option<Rc<MadeStep>>;
-
-struct MadeStep {
-    step: ScheduledStep,
-    before: Made,
-}
-
-// Iterative, as for paths.
-impl Drop for MadeStep {
-    fn drop(&mut self) {
-        let mut next = self.before.take();
-        while let Some(mut step) = next.and_then(Rc::into_inner) {
-            next = step.before.take();
-        }
-    }
 }
 
 /// A state that is still to be expanded.
@@ -284,6 +231,8 @@ struct Level<E: Symbolic> {
 
 type Processes = SmallVec<[ProcessId; 8]>;
 
+/// Most states shown that a limit has left unexpanded.
+const MOST_OPEN: usize = 1000;
 /// Limit on the points of the curve.
 const POINTS: usize = 2048;
 /// Greatest number of states between two checks of the limits.
@@ -320,24 +269,35 @@ impl<E: Symbolic> Search<'_, '_, E> {
         let mut depth = 0;
         while !level.is_empty() {
             if depth >= self.limits.depth() {
+                self.left_open(level);
                 return ControlFlow::Break(Bound::MaxDepth(depth));
             }
             let mut next = Level {
                 entries: Vec::new(),
                 known: FxHashSet::default(),
             };
-            for Entry { state, path, made } in level {
+            let mut entries = level.into_iter();
+            while let Some(Entry { state, path, made }) = entries.next() {
                 self.program.restore(&state);
-                self.made = made;
+                self.made.clone_from(&made);
                 let (mut kept, mut covered) = (Processes::new(), None);
-                let may_stay = self.expand(&path, |search, choice| {
+                let expanded = self.expand(&path, |search, choice| {
                     if search.pruned && search.is_covered() {
                         covered.get_or_insert(choice);
                     } else {
                         kept.push(choice.process);
                         search.arrive(&path, &mut next);
                     }
-                })?;
+                });
+                let may_stay = match expanded {
+                    ControlFlow::Continue(may_stay) => may_stay,
+                    ControlFlow::Break(bound) => {
+                        let here = Entry { state, path, made };
+                        let open = std::iter::once(here).chain(entries).chain(next.entries);
+                        self.left_open(open);
+                        return ControlFlow::Break(bound);
+                    }
+                };
                 let goes_on = kept.iter().any(|process| !may_stay.contains(process));
                 if let (Some(choice), false) = (covered, goes_on)
                     && self.make(&choice)?
@@ -349,6 +309,19 @@ impl<E: Symbolic> Search<'_, '_, E> {
             depth += 1;
         }
         ControlFlow::Continue(())
+    }
+
+    /// Shows states that a limit has left unexpanded.
+    fn left_open(&mut self, open: impl IntoIterator<Item = Entry<E>>) {
+        for Entry { state, path, made } in open.into_iter().take(MOST_OPEN) {
+            self.program.restore(&state);
+            let here = Here {
+                program: &*self.program,
+                path: &path,
+                made: &made,
+            };
+            self.audience.ended(self.program, End::Cut, &here);
+        }
     }
 
     /// Adds a successor to the next level, unless an equal one is there.
@@ -397,6 +370,12 @@ impl<E: Symbolic> Search<'_, '_, E> {
                     self.end(&None);
                 } else if depth as u64 >= self.limits.depth() {
                     self.bound(Bound::MaxDepth(self.limits.depth()));
+                    let here = Here {
+                        program: &*self.program,
+                        path: &None,
+                        made: &self.made,
+                    };
+                    self.audience.ended(self.program, End::Cut, &here);
                 } else {
                     let first = choices.len();
                     self.expand(&None, |search, choice| {
@@ -592,13 +571,31 @@ impl<E: Symbolic> Search<'_, '_, E> {
             touched: touched.chain(watched.map(|&claim| (claim, None))).collect(),
             spawned: event.spawned.as_slice().into(),
             joined: event.joined.as_slice().into(),
+            discards: event
+                .mishaps
+                .iter()
+                .any(|m| m.kind == MishapKind::Discarded),
         });
-        let discards = |mishap: &Mishap| mishap.kind == MishapKind::Discarded;
-        let mut discarded = event.mishaps.iter().any(discards);
-        let name = self.program.processes().name(event.process);
+        // A new condition may keep elements apart that earlier events touched.
+        let unknown = path.as_ref().is_some_and(|node| node.unknown);
+        if self.reduction == Reduction::Canonical && unknown && !new.outcomes.is_empty() {
+            let mut events: Vec<Rc<Seen>> =
+                nodes(path).map(|node| Rc::clone(&node.event)).collect();
+            events.reverse();
+            let again = events
+                .into_iter()
+                .fold(None, |path, event| Some(self.appended(&path, event)));
+            return Some(self.appended(&again, new));
+        }
+        Some(self.appended(path, new))
+    }
+
+    /// Returns the path extended by an event, in its form, by what the path condition says now.
+    fn appended(&self, path: &Path, new: Rc<Seen>) -> Rc<PathLink> {
+        let name = self.program.processes().name(new.process);
         let values = new.outcomes.iter();
         let own = values.fold(name, |all, &value| all.then(value as u64));
-        let mut past = own;
+        let (mut past, mut discarded) = (own, new.discards);
         for node in nodes(path) {
             if !self.independent(&node.event, &new) {
                 past = past.and(node.past);
@@ -606,16 +603,18 @@ impl<E: Symbolic> Search<'_, '_, E> {
             }
         }
         if self.reduction == Reduction::Paper {
-            return Some(self.inserted(path, new, own, discarded));
+            return self.inserted(path, new, own, discarded);
         }
         let past = past.then(1);
-        Some(Rc::new(PathLink {
+        let unknown = new.is_unknown() || path.as_ref().is_some_and(|node| node.unknown);
+        Rc::new(PathLink {
             path: form(path).and(past),
             past,
             discarded,
+            unknown,
             event: new,
             before: path.clone(),
-        }))
+        })
     }
 
     /// Moves an event before its neighbours as long as they are independent of it and its process
@@ -643,6 +642,7 @@ impl<E: Symbolic> Search<'_, '_, E> {
                 path: form(&before).then_all(own),
                 past: own,
                 discarded,
+                unknown: false,
                 event,
                 before,
             })
@@ -722,20 +722,6 @@ impl<E: Symbolic> Search<'_, '_, E> {
     }
 }
 
-/// Returns the fingerprint of a path's form.
-fn form(path: &Path) -> Fingerprint {
-    path.as_ref().map_or(Fingerprint::EMPTY, |node| node.path)
-}
-
-/// Whether an event leaves no trace in a path: it touches nothing and decides nothing.
-fn is_silent(event: &Event) -> bool {
-    event.touched.is_empty()
-        && event.outcomes.is_empty()
-        && event.spawned.is_empty()
-        && event.joined.is_empty()
-        && event.mishaps.is_empty()
-}
-
 fn bound_of(kind: MishapKind, limits: &Limits, bounds: &mut Vec<Bound>) {
     let bound = match kind {
         MishapKind::LocalLimit => Bound::MaxLocal(limits.local),
@@ -746,21 +732,4 @@ fn bound_of(kind: MishapKind, limits: &Limits, bounds: &mut Vec<Bound>) {
     if !bounds.contains(&bound) {
         bounds.push(bound);
     }
-}
-
-/// Returns a run that leads to the current state. Depth first it is the current run. Breadth first
-/// the program has only the last event, and the path is the run.
-fn schedule<E: Symbolic>(program: &E, path: &Path) -> Schedule {
-    let table = program.processes();
-    if path.is_none() {
-        let events = program.events().iter();
-        return Schedule::of_each(events.filter(|e| !e.stayed && !is_silent(e)), table);
-    }
-    let step = |node: &PathLink| ScheduledStep {
-        process: table.path(node.event.process).clone(),
-        outcomes: node.event.outcomes.clone(),
-    };
-    let mut steps: Vec<ScheduledStep> = nodes(path).map(step).collect();
-    steps.reverse();
-    Schedule(steps)
 }

@@ -40,6 +40,7 @@ const SIGNS: &[(&str, Kind)] = &[
     ("◁", Kind::Choice),
     ("||", Kind::OrOr),
     ("∨", Kind::OrOr),
+    ("∥", Kind::Parallel),
     ("&&", Kind::AndAnd),
     ("∧", Kind::AndAnd),
     (":=", Kind::Assign),

@@ -3,7 +3,7 @@
 use mazurka_core::record::{Binding, Change, LockChange, Place, Step, Waiting};
 use mazurka_core::{
     AccessKind, Claims, Event, Execution, HeldLock, Mishap, Narrator, ProcessId, ProcessPath,
-    Status, StepError, TemporalText,
+    Status, StepError, TemporalText, conjunct,
 };
 
 use crate::check::hir::{Message, Property, Type};
@@ -570,14 +570,8 @@ impl Machine {
         match &guards[..] {
             [] => action,
             [one] => format!("{} ▷ {action}", one.text),
-            // Each side of a conjunction as if it stood in parentheses where it needs them.
             many => {
-                let weak = |text: &str| text.contains("||") || text.starts_with("if ");
-                let wrap = |condition: &&Condition| match weak(&condition.text) {
-                    true => format!("({})", condition.text),
-                    false => condition.text.clone(),
-                };
-                let mut all: Vec<_> = many.iter().map(wrap).collect();
+                let mut all: Vec<_> = many.iter().map(|guard| conjunct(&guard.text)).collect();
                 if more > 0 {
                     all.push(format!("… and {more} more"));
                 }

@@ -557,3 +557,70 @@ fn settings_override_constants_and_initial_values() {
         assert_eq!((mistakes[0].span.start, mistakes[0].span.end), (0, 0));
     }
 }
+
+#[test]
+fn figures_of_the_papers_can_be_pasted() {
+    // Guarded-command paper, Example 5, as it is printed.
+    let example5 = "x ↦ 0, y ↦ 0, flag ↦ true,
+        True ▷ spawn(x == 0 ∨ flag ▷ x := 2 * x);           // ι1
+        True ▷ spawn(x := x + 2 ◁ flag ▷ x := x - 1; True ▷ flag := ¬flag; // ι2
+                   x := x + 2 ◁ flag ▷ x := x - 1; True ▷ flag := ¬flag;
+        True ▷ y := y + 1)";
+    let program = mazurka_lang::load(example5, &[]).expect("a program");
+    assert_eq!(program.processes.len(), 1);
+    let types: Vec<_> = program
+        .vars
+        .iter()
+        .map(|var| (&*var.name, var.ty))
+        .collect();
+    use mazurka_lang::hir::Type::{Bool, Int};
+    assert_eq!(types, [("x", Int), ("y", Int), ("flag", Bool)]);
+    // Its Example 2, in parallel, and a line of its own for the state.
+    for text in [
+        "x ↦ 1, y ↦ 2, { x := x+1 ∥ y := 3 }",
+        "x ↦ 1, y ↦ 2\n{ x := x+1 ∥ y := 3 }",
+        "var x ↦ 1 var y ↦ 2 proc { x := x + 1 } proc { y := 3 }",
+    ] {
+        let program = mazurka_lang::load(text, &[]).expect("a program");
+        assert_eq!(
+            (program.vars.len(), program.processes.len()),
+            (2, 2),
+            "{text}"
+        );
+    }
+    // SymPaths paper, Fig. 8 and section 6.2.
+    let fig8 = "var i, m, x, j, n, y, p: int
+        proc { while (i < m)[1] { x := x * i; i := i + 1 } }
+        proc { while (j < n)[1] { y := y * j; j := j + 1 } }
+        proc { if (i == m and j == n) { p := x * y } else { p := -1 } }";
+    assert_eq!(
+        mazurka_lang::load(fig8, &[])
+            .expect("a program")
+            .processes
+            .len(),
+        3
+    );
+    let new = "var x: int = 0 proc { new(x := 1; x := 2); x > 0 ▷ new(x := 3) }";
+    let spawn = "var x: int = 0 process { spawn { x := 1; x := 2 }; x > 0 |> spawn { x := 3 } }";
+    let code = |text: &str| {
+        let program = mazurka_lang::load(text, &[]).expect("a program");
+        format!("{:?}", program.processes[0].body).replace(|c: char| c.is_ascii_digit(), "")
+    };
+    assert_eq!(code(new), code(spawn));
+    // A procedure may have that name.
+    let called = "var x: int = 0 proc new(k: int) { x := k } process { new(3) }";
+    assert!(mazurka_lang::load(called, &[]).is_ok());
+    // What is wrong is said, and nothing panics.
+    for text in [
+        "x ↦",
+        "x ↦ 1,",
+        "x ↦ 1, {",
+        "x ↦ 1, { x := 1 ∥",
+        "x ↦ y, x := 1",
+        "∥",
+        "x ↦ 1 ∥",
+    ] {
+        let _ = mazurka_lang::load(text, &[]);
+    }
+    assert!(mazurka_lang::load("x ↦ 1, { x := 1 ∥ y := 2 }", &[]).is_err());
+}

@@ -13,13 +13,14 @@ mod step;
 
 use std::sync::Arc;
 
+use mazurka_core::Event;
 use mazurka_core::proof::{
     EventRecord, LeafRecord, Proof, Rule, RuleRecord, StepRecord, VERSION, WayRecord,
 };
-use mazurka_core::{Access, Event};
 use mazurka_smt::{Kind, Solver, Term};
 use rustc_hash::FxHashMap;
 
+use crate::aliases::Touched;
 use crate::eval::Obligation;
 use crate::fol::{Fol, Part, Truth, decide, possible};
 use crate::pool::{State, Thread, rule};
@@ -81,6 +82,9 @@ pub(crate) fn check(
         contexts: Vec::new(),
         derived: proof.goals.iter().map(|_| None).collect(),
     };
+    if checker.world.names().statements() != proof.statements {
+        return Err(Rejected::Root("its statements are others".to_owned()));
+    }
     let shown = checker.roots(theorem.formula).map_err(Rejected::Root)?;
     // Every goal follows from one before it.
     for at in 0..proof.goals.len() {
@@ -231,11 +235,13 @@ impl<'p> Checker<'p, '_> {
         other.ok_or_else(|| format!("goal {at} comes later, or is at other points"))
     }
 
-    /// A goal that others may be led to without a step makes one itself, or needs none: no cycle is
-    /// without a step.
+    /// A goal that others may be led to without a step makes one itself, or needs none, or leads to
+    /// inner boxes only: no cycle is without a step.
     fn rests(&self, at: usize) -> Checked {
         match self.proof.goals.get(at).map(|goal| &goal.rule) {
-            Some(RuleRecord::Schedule { .. } | RuleRecord::Close { .. }) => Ok(()),
+            Some(
+                RuleRecord::Schedule { .. } | RuleRecord::Close { .. } | RuleRecord::Reduce { .. },
+            ) => Ok(()),
             _ => Err(format!("it is led to goal {at} without a step")),
         }
     }
@@ -343,14 +349,15 @@ impl<'p> Checker<'p, '_> {
     /// The event of the step that was just made.
     fn event(&self, thread: &Thread<'p>, way: &Branch<'p>) -> Checked<EventRecord> {
         let mut event = Event::new(thread.process, 0);
-        event.claims = self.world.claims(thread);
+        (event.claims, event.touched) = self.world.claims_and_reads(thread);
         event.spawned.clone_from(&way.spawned);
         event.joined.clone_from(&way.joined);
         let claimed = |cell: usize, writes: bool| {
             let mut claims = event.claims.iter();
             claims.any(|claim| claim.cells().contains(&cell) && (claim.writes() || !writes))
         };
-        let covered = |touch: &Access| touch.cells().all(|cell| claimed(cell, touch.writes()));
+        let covered =
+            |(touch, _): &Touched| touch.cells().all(|cell| claimed(cell, touch.writes()));
         match self.world.touched.iter().all(covered) {
             true => Ok(self.world.names().event(&event)),
             false => Err("a step touches what it does not claim".to_owned()),

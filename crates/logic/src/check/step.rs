@@ -350,7 +350,7 @@ impl<'a, 'p> Machine<'a, 'p> {
                 continue;
             };
             let cell = lock_base(&self.world.layout) + first + number;
-            self.world.touched.push(Access::write(cell as u32));
+            self.world.touched.push((Access::write(cell as u32), None));
             let holder = way.state.locks[first + number];
             if takes && holder.is_some() {
                 continue;

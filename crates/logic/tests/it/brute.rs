@@ -11,7 +11,7 @@ use std::sync::Arc;
 use mazurka_core::Bound;
 use mazurka_core::record::ProgramRecord;
 use mazurka_lang::{Machine, Setting};
-use mazurka_logic::{Options, Theorem, check_proof, prove, stated};
+use mazurka_logic::{Formula, Options, Theorem, check_proof, prove, stated};
 use mazurka_smt::Embedded;
 use mazurka_testkit::{Config, Dependence, Limit, generate, naive};
 
@@ -48,9 +48,10 @@ fn symbolic(text: &str) -> (String, Vec<String>) {
     (lines.join("\n"), unknown)
 }
 
-/// Whether brute force finds nothing wrong, for any initial values; none if it cannot tell.
-fn truth(text: &str, unknown: &[String]) -> Option<bool> {
-    let mut fine = true;
+/// Whether brute force finds no failure and no deadlock, for any initial values; none if it cannot
+/// tell.
+fn truth(text: &str, unknown: &[String]) -> Option<(bool, bool)> {
+    let (mut right, mut live) = (true, true);
     for case in 0..3usize.pow(unknown.len() as u32) {
         let set: Vec<Setting> = unknown
             .iter()
@@ -67,9 +68,10 @@ fn truth(text: &str, unknown: &[String]) -> Option<bool> {
         if found.lost {
             return None;
         }
-        fine &= found.failures.is_empty() && found.deadlocks.is_empty();
+        right &= found.failures.is_empty();
+        live &= found.deadlocks.is_empty();
     }
-    Some(fine)
+    Some((right, live))
 }
 
 /// Whether there is a proof; none if the search was given up.
@@ -111,7 +113,7 @@ fn proved(text: &str, reduce: bool) -> Option<bool> {
     }
     let closed = found.proof.is_closed();
     assert!(
-        closed || found.refutation.is_some(),
+        closed || !found.refutations.is_empty(),
         "neither proved nor refuted:\n{text}"
     );
     let checked = check_proof(&found.proof, &theorem, &mut Embedded::default());
@@ -119,13 +121,47 @@ fn proved(text: &str, reduce: bool) -> Option<bool> {
     Some(closed)
 }
 
+/// Whether the box holds by executing it, where there is no rule for it; none if that is unclear.
+fn executed(text: &str) -> Option<bool> {
+    let program = mazurka_lang::load(text, &[]).ok()?;
+    let record = ProgramRecord {
+        file: String::new(),
+        hash: String::new(),
+        set: Vec::new(),
+        names: Vec::new(),
+    };
+    let twice = || Box::new(stated(&program));
+    let formula = Formula::Or(twice(), twice());
+    assert!(!formula.has_rules());
+    let theorem = Theorem {
+        program: &program,
+        source: text,
+        record: &record,
+        goal: None,
+        formula: &formula,
+    };
+    let watch = &mut |states: u64| match states > 2000 {
+        true => ControlFlow::Break(Bound::Interrupted),
+        false => ControlFlow::Continue(()),
+    };
+    let solver = &mut Embedded::default();
+    let found = prove(&theorem, &Options::default(), solver, watch).ok()?;
+    let known = found.closed || !found.refutations.is_empty();
+    known.then_some(found.closed)
+}
+
 fn agree(first: u64, programs: u64) {
-    let mut compared = [0, 0];
+    let (mut compared, mut executions) = ([0, 0], 0);
     for seed in first..first + programs {
         let (text, unknown) = symbolic(&generate(seed, &config()).to_string());
-        let Some(fine) = truth(&text, &unknown) else {
+        let Some((right, live)) = truth(&text, &unknown) else {
             continue;
         };
+        let fine = right && live;
+        if let Some(holds) = executed(&text) {
+            assert_eq!(holds, right, "by executing it, seed {seed}\n{text}");
+            executions += 1;
+        }
         for reduce in [true, false] {
             if let Some(proved) = proved(&text, reduce) {
                 assert_eq!(proved, fine, "reduce: {reduce}, seed {seed}\n{text}");
@@ -138,6 +174,7 @@ fn agree(first: u64, programs: u64) {
         compared[0] * 5 > programs && compared[1] * 10 > programs,
         "{compared:?}"
     );
+    assert!(executions * 3 > programs, "{executions}");
 }
 
 #[test]

@@ -250,6 +250,8 @@ fn a_very_long_run_is_cut_and_says_so() {
         seed: Some(1),
         ready: &[],
         path: None,
+        events: &[],
+        compared: None,
     };
     let picture = Lanes::of_run(&record("long.maz", Vec::new()), one);
     let said = picture.left_out().expect("it is cut");

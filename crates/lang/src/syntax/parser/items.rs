@@ -4,7 +4,7 @@ use super::super::ast::{File, Init, Item, Name, PropertyKind, Range, TemporalKin
 use super::super::lexer::unescape;
 use super::super::token::Kind;
 use super::{Parse, Parser};
-use crate::check::hir::Atomicity;
+use crate::check::hir::{Atomicity, Type};
 use mazurka_core::{Kind as Violation, Kinds};
 
 impl<'s> Parser<'s> {
@@ -77,6 +77,11 @@ impl<'s> Parser<'s> {
             Kind::Const => {
                 self.bump();
                 items.push(self.constant()?);
+            }
+            // The SymPaths paper's word for a process.
+            Kind::Proc if self.kind_after(1) == Kind::LBrace => {
+                self.bump();
+                items.push(self.process()?);
             }
             Kind::Proc => {
                 self.bump();
@@ -158,9 +163,87 @@ impl<'s> Parser<'s> {
                 self.bump();
                 items.push(self.process()?);
             }
+            Kind::Ident if self.at_maplet() => self.state_and_program(items)?,
             _ => return Err(self.not_an_item()),
         }
         Ok(())
+    }
+
+    /// Whether this is `x ↦ v`.
+    fn at_maplet(&self) -> bool {
+        self.at(Kind::Ident) && self.is_maplet_sign(self.pos + 1)
+    }
+
+    fn is_maplet_sign(&self, at: usize) -> bool {
+        let token = self.token_at(at);
+        token.kind == Kind::Equals && self.text(token.span) == "↦"
+    }
+
+    /// A program as the guarded-command paper writes it: a state σ, then the statement g of the
+    /// initial process, as in `x ↦ 0, y ↦ 1, x := 1; y := 2`, or several of them in parallel, as in
+    /// `x ↦ 1, { x := x + 1 ∥ x := 3 }`.
+    fn state_and_program(&mut self, items: &mut Vec<Item<'s>>) -> Parse<()> {
+        while self.at_maplet() {
+            let names = vec![self.name("the name of a variable")?];
+            let (ty, init) = self.mapped()?;
+            items.push(Item::Var { names, ty, init });
+            if !self.eat(Kind::Comma) {
+                break;
+            }
+        }
+        while self.eat(Kind::Semi) {}
+        let parallel = self.at(Kind::LBrace) && {
+            let end = self.partner_of(self.pos);
+            self.next_at_this_depth(self.pos + 1, end, |kind| kind == Kind::Parallel) < end
+        };
+        let mut process = |body| {
+            items.push(Item::Process {
+                name: None,
+                range: None,
+                body,
+            });
+        };
+        if parallel {
+            let end = self.partner_of(self.pos);
+            self.bump();
+            while self.pos < end {
+                let next = self.next_at_this_depth(self.pos, end, |kind| kind == Kind::Parallel);
+                process(self.statements_up_to(next));
+                self.pos = next + 1;
+            }
+            self.pos = end + 1;
+        } else if !self.at_item() {
+            let eof = self.tokens.len() - 1;
+            let next = self.next_at_this_depth(self.pos, eof, Kind::opens_item);
+            process(self.statements_up_to(next));
+            self.pos = next;
+        }
+        Ok(())
+    }
+
+    /// The index of the next token of a kind that stands in no bracket that opens after the start.
+    fn next_at_this_depth(&self, start: usize, end: usize, wanted: impl Fn(Kind) -> bool) -> usize {
+        let mut at = start;
+        while at < end && !wanted(self.token_at(at).kind) {
+            at = self.partner_of(at).max(at) + 1;
+        }
+        at.min(end)
+    }
+
+    /// `↦ v`, which says the type too.
+    fn mapped(&mut self) -> Parse<(TypeExpr<'s>, Option<Init<'s>>)> {
+        let span = self.bump().span;
+        let base = match self.kind() {
+            Kind::True | Kind::False => Type::Bool,
+            _ => Type::Int,
+        };
+        let ty = TypeExpr {
+            atomic: None,
+            base: Some(base),
+            len: None,
+            span,
+        };
+        Ok((ty, Some(self.init()?)))
     }
 
     /// `eventually done: x == 1`, `whenever e leads_to f`
@@ -230,6 +313,9 @@ impl<'s> Parser<'s> {
         let names = self.names("the name of a variable")?;
         if self.at(Kind::TypeName) {
             self.missing_colon(names[0]);
+        } else if self.is_maplet_sign(self.pos) {
+            let (ty, init) = self.mapped()?;
+            return Ok(Item::Var { names, ty, init });
         } else if !self.at(Kind::Colon) {
             let ty = self.missing_type(names[0])?;
             let init = self.value_of_untyped();

@@ -17,7 +17,7 @@ impl<'s> Parser<'s> {
 
     /// The statements between the bracket here and its partner. Never gives up: what
     /// cannot be read is skipped, statement by statement.
-    fn statements_in_brackets(&mut self) -> Vec<Stmt<'s>> {
+    pub(super) fn statements_in_brackets(&mut self) -> Vec<Stmt<'s>> {
         let end = self.partner_of(self.pos);
         if self.block_depth > MAX_STMT_DEPTH {
             self.too_deep("statements are", MAX_STMT_DEPTH, "statements");
@@ -25,8 +25,16 @@ impl<'s> Parser<'s> {
             self.bump();
             return Vec::new();
         }
-        self.block_depth += 1;
         self.bump();
+        let list = self.statements_up_to(end);
+        self.pos = end;
+        self.bump();
+        list
+    }
+
+    /// The statements up to a token.
+    pub(super) fn statements_up_to(&mut self, end: usize) -> Vec<Stmt<'s>> {
+        self.block_depth += 1;
         let mut list = Vec::new();
         loop {
             while self.eat(Kind::Semi) {}
@@ -49,8 +57,6 @@ impl<'s> Parser<'s> {
                 }
             }
         }
-        self.pos = end;
-        self.bump();
         self.block_depth -= 1;
         list
     }
@@ -151,7 +157,7 @@ impl<'s> Parser<'s> {
 
     /// A guard and what it guards, or a choice, or a plain statement.
     fn guarded(&mut self) -> Parse<Stmt<'s>> {
-        let stmt = if self.at_expression() {
+        let stmt = if self.at_expression() && !self.at_new() {
             let test = self.expr()?;
             if matches!(self.kind(), Kind::Guard | Kind::GuardLoop) {
                 return self.after_guard(test);
@@ -340,6 +346,7 @@ impl<'s> Parser<'s> {
             Kind::For => self.for_stmt()?,
             Kind::Let => self.let_stmt()?,
             Kind::Spawn => StmtKind::Spawn(None, self.spawned()?),
+            Kind::Ident if self.at_new() => StmtKind::Spawn(None, self.spawned()?),
             Kind::Join => {
                 self.bump();
                 if self.at(Kind::LParen) && !self.on_new_line() {
@@ -510,9 +517,19 @@ impl<'s> Parser<'s> {
         Ok(StmtKind::Let { name, ty, init })
     }
 
+    /// Whether this is `new(s)`, as the SymPaths paper writes `spawn { s }`, and no call of a
+    /// procedure of that name.
+    fn at_new(&self) -> bool {
+        self.at(Kind::Ident)
+            && self.kind_after(1) == Kind::LParen
+            && self.text(self.token().span) == "new"
+            && !self.source.contains("proc new(")
+    }
+
+    /// `spawn { s }`, `spawn p(…)`; in the papers' notation `spawn(g)` and `new(s)`.
     fn spawned(&mut self) -> Parse<Spawned<'s>> {
         self.bump();
-        if self.at(Kind::LBrace) {
+        if self.at(Kind::LBrace) || self.at(Kind::LParen) {
             return Ok(Spawned::Block(self.statements_in_brackets()));
         }
         if !self.at(Kind::Ident) {

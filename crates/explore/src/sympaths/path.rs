@@ -1,0 +1,105 @@
+//! Paths of symbolic states, and the steps that lead to them: lists that share their beginnings.
+
+use std::rc::Rc;
+
+use mazurka_core::{Access, Event, Fingerprint, ProcessId, Schedule, ScheduledStep, Symbolic};
+use smallvec::SmallVec;
+
+/// The part of an event that the form of a path needs.
+#[derive(Debug)]
+pub(super) struct Seen {
+    pub(super) process: ProcessId,
+    pub(super) outcomes: SmallVec<[i64; 1]>,
+    pub(super) touched: Box<[(Access, Option<u32>)]>,
+    pub(super) spawned: Box<[ProcessId]>,
+    pub(super) joined: Box<[ProcessId]>,
+    /// Whether a false `assume` is in it.
+    pub(super) discards: bool,
+}
+
+impl Seen {
+    /// Whether it touched an element that is not known.
+    pub(super) fn is_unknown(&self) -> bool {
+        self.touched.iter().any(|(_, index)| index.is_some())
+    }
+}
+
+/// A path: its last event, in the order of its form, and the path before it.
+#[derive(Debug)]
+pub(super) struct PathLink {
+    pub(super) event: Rc<Seen>,
+    /// Fingerprint of the event and of all earlier events that it depends on.
+    pub(super) past: Fingerprint,
+    /// Whether there is a false `assume` among these.
+    pub(super) discarded: bool,
+    /// Fingerprint of the whole path.
+    pub(super) path: Fingerprint,
+    /// Whether an event up to here touched an element that is not known.
+    pub(super) unknown: bool,
+    pub(super) before: Path,
+}
+
+pub(super) type Path = Option<Rc<PathLink>>;
+
+// Dropping a long path by recursion would overflow the stack.
+impl Drop for PathLink {
+    fn drop(&mut self) {
+        let mut next = self.before.take();
+        while let Some(mut node) = next.and_then(Rc::into_inner) {
+            next = node.before.take();
+        }
+    }
+}
+
+pub(super) fn nodes(path: &Path) -> impl Iterator<Item = &PathLink> {
+    std::iter::successors(path.as_deref(), |node| node.before.as_deref())
+}
+
+/// The steps that led to a state, the last one first.
+pub(super) type Made = Option<Rc<MadeStep>>;
+
+pub(super) struct MadeStep {
+    pub(super) step: ScheduledStep,
+    pub(super) before: Made,
+}
+
+// Iterative, as for paths.
+impl Drop for MadeStep {
+    fn drop(&mut self) {
+        let mut next = self.before.take();
+        while let Some(mut step) = next.and_then(Rc::into_inner) {
+            next = step.before.take();
+        }
+    }
+}
+
+/// Returns the fingerprint of a path's form.
+pub(super) fn form(path: &Path) -> Fingerprint {
+    path.as_ref().map_or(Fingerprint::EMPTY, |node| node.path)
+}
+
+/// Whether an event leaves no trace in a path: it touches nothing and decides nothing.
+pub(super) fn is_silent(event: &Event) -> bool {
+    event.touched.is_empty()
+        && event.outcomes.is_empty()
+        && event.spawned.is_empty()
+        && event.joined.is_empty()
+        && event.mishaps.is_empty()
+}
+
+/// Returns a run that leads to the current state. Depth first it is the current run. Breadth first
+/// the program has only the last event, and the path is the run.
+pub(super) fn schedule<E: Symbolic>(program: &E, path: &Path) -> Schedule {
+    let table = program.processes();
+    if path.is_none() {
+        let events = program.events().iter();
+        return Schedule::of_each(events.filter(|e| !e.stayed && !is_silent(e)), table);
+    }
+    let step = |node: &PathLink| ScheduledStep {
+        process: table.path(node.event.process).clone(),
+        outcomes: node.event.outcomes.clone(),
+    };
+    let mut steps: Vec<ScheduledStep> = nodes(path).map(step).collect();
+    steps.reverse();
+    Schedule(steps)
+}

@@ -1,0 +1,170 @@
+//! Goals that steps on different elements of an array lead to: SymPaths paper, section 6.1.
+//!
+//! | paper | here |
+//! |---|---|
+//! | "aliasing information encoded by the symbolic path" | the condition of the goal, and Γ |
+//! | ev₁ ~ ev₂ | [`Search::commute`]: their elements are different wherever the condition holds |
+//!
+//! A step claims the whole array where it is not plain which element it touches, so that POR keeps
+//! `a[i] := 1` and `a[j] := 2` in order. Where the condition of a goal says that `i` and `j` differ,
+//! the goals after the two orders are the same all the same, though not in their text. Such a goal
+//! is closed by BACK: what the other assumes and is worth are questions of the proof. So nothing
+//! rests on the test here; it decides only which goals are compared, as symbolic execution decides
+//! which states are merged (`explore/src/sympaths`), so that there are as many of one as of the
+//! other (Lemma 2).
+
+use mazurka_core::{Access, Event};
+use mazurka_smt::Term;
+use rustc_hash::FxHashMap;
+
+use crate::fol::{Fol, Truth, decide};
+use crate::search::{By, Search};
+
+/// A shared cell that a step touched; for an element that was not plain when it did, the whole
+/// array and the index.
+pub(crate) type Touched = (Access, Option<Term>);
+
+/// Goals by context, segment and where their threads stand.
+pub(crate) type ByPoints = FxHashMap<(usize, usize, u64), Vec<usize>>;
+
+impl Search<'_, '_> {
+    /// A goal that was met, at the same points, by steps of which those in another order touch
+    /// other elements.
+    pub fn met_by_other_elements(&mut self, at: usize) -> Option<By> {
+        if !self.options.reduce || !self.goals[at].elements {
+            return None;
+        }
+        let goal = &self.goals[at];
+        let key = (goal.context, goal.segment, goal.state.points_key());
+        let met = self.by_points.get(&key).cloned().unwrap_or_default();
+        for to in met {
+            let other = &self.goals[to];
+            // One that was led elsewhere itself would close a circle without a step.
+            let rests = matches!(other.by, By::Schedule { .. } | By::Reduce { .. });
+            let same_points = other.state.same_points(&self.goals[at].state);
+            if rests && same_points && self.orders_commute(at, to) {
+                let leaves = self.instance(at, to);
+                if leaves.iter().all(|leaf| leaf.truth == Truth::Proved) {
+                    self.merged += 1;
+                    return Some(By::Back { leaves, to });
+                }
+            }
+        }
+        self.by_points.entry(key).or_default().push(at);
+        None
+    }
+
+    /// Whether two paths have the same steps, and those that are in another order commute.
+    fn orders_commute(&mut self, at: usize, to: usize) -> bool {
+        let (one, other) = (self.steps(at), self.steps(to));
+        let name = |search: &Self, goal: usize| {
+            let event = search.goals[goal].event.as_ref();
+            event.map(|event| (event.process, event.number, event.outcomes.clone()))
+        };
+        let place = |search: &Self, goal: usize| {
+            let wanted = name(search, goal);
+            other.iter().position(|&step| name(search, step) == wanted)
+        };
+        let places: Option<Vec<usize>> = one.iter().map(|&goal| place(self, goal)).collect();
+        let Some(places) = places.filter(|_| one.len() == other.len()) else {
+            return false;
+        };
+        let mut moved = false;
+        for later in 0..one.len() {
+            for earlier in 0..later {
+                if places[earlier] > places[later] {
+                    moved = true;
+                    let there = (other[places[later]], other[places[earlier]]);
+                    if !self.commute((one[earlier], one[later]), at) || !self.commute(there, to) {
+                        return false;
+                    }
+                }
+            }
+        }
+        moved
+    }
+
+    /// The goals of a path that a step with an event led to, the first first.
+    fn steps(&self, at: usize) -> Vec<usize> {
+        let before = |&at: &usize| {
+            let goal = &self.goals[at];
+            goal.parent.filter(|_| goal.segment != at)
+        };
+        let goals = std::iter::successors(Some(at), before);
+        let mut steps: Vec<usize> = goals.filter(|&at| self.goals[at].event.is_some()).collect();
+        steps.reverse();
+        steps
+    }
+
+    /// Whether two steps on the path to a goal commute by what is known there: what both may touch
+    /// are elements of arrays, and no element that one writes is one of the other's.
+    fn commute(&mut self, (one, other): (usize, usize), at: usize) -> bool {
+        let (Some(a), Some(b)) = (&self.goals[one].event, &self.goals[other].event) else {
+            return false;
+        };
+        if orders(a, b) || orders(b, a) {
+            return false;
+        }
+        let mut shared = Vec::new();
+        for &x in &a.claims {
+            for &y in b.claims.iter().filter(|&&y| x.conflicts(y)) {
+                let vars = self.world.layout.vars.iter();
+                let mut arrays = vars.filter(|(_, len)| *len > 1);
+                let inside = |access: Access, &(first, len): &(usize, usize)| {
+                    let cells = access.cells();
+                    first <= cells.start && cells.end <= first + len
+                };
+                let Some(&array) = arrays.find(|array| inside(x, array) && inside(y, array)) else {
+                    return false;
+                };
+                shared.push(array);
+            }
+        }
+        let mut apart = Vec::new();
+        for (first, len) in shared {
+            let of = |goal: usize| {
+                let touched = self.goals[goal].touched.iter();
+                let here = touched
+                    .filter(|(access, _)| (first..first + len).contains(&(access.first as usize)));
+                here.copied().collect::<Vec<Touched>>()
+            };
+            for &(x, i) in &of(one) {
+                for &(y, j) in of(other).iter().filter(|(y, _)| x.conflicts(*y)) {
+                    apart.push(((x, i, first), (y, j, first)));
+                }
+            }
+        }
+        apart.into_iter().all(|((x, i, first), (y, j, _))| {
+            let element = |search: &mut Self, access: Access, index: Option<Term>, like: Term| {
+                index.unwrap_or_else(|| {
+                    let sort = search.world.terms.sort(like);
+                    let at = i64::from(access.first) - first as i64;
+                    search.world.terms.constant(sort, at)
+                })
+            };
+            let Some(like) = i.or(j) else {
+                return false;
+            };
+            let (i, j) = (element(self, x, i, like), element(self, y, j, like));
+            let terms = &mut self.world.terms;
+            if terms.sort(i) != terms.sort(j) {
+                return false;
+            }
+            let same = Fol::Term(terms.equal(i, j));
+            let goal = &self.goals[at];
+            let condition = goal.state.condition.clone();
+            let known = self.contexts[goal.context].known.clone();
+            decide(
+                &mut self.world.terms,
+                self.solver,
+                &known,
+                &condition,
+                &same,
+            ) == Truth::Proved
+        })
+    }
+}
+
+fn orders(a: &Event, b: &Event) -> bool {
+    a.process == b.process || a.spawned.contains(&b.process) || a.joined.contains(&b.process)
+}

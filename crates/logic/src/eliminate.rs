@@ -1,0 +1,302 @@
+//! Boxes where the calculus has no rule for them: under `!`, `exists`, `<==>`, left of `==>`, on
+//! both sides of `||` (SymPaths paper, Definition 5, which allows them everywhere).
+//!
+//! The rules of the calculus take a box apart where it stands in front on the right of a sequent.
+//! Elsewhere it is replaced by what it means. Symbolic execution gives the final symbolic states
+//! ⟨σₖ, φₖ, ∅⟩ of Σ, and by Theorems 2 and 3 of the paper
+//!
+//! \[Σ\]Ψ ⟺ ⋀ₖ (⌈φₖ⌉ → {σₖ}Ψ)
+//!
+//! if there are finitely many. What the processes choose or ask for stands for all values: each is
+//! a quantified variable around the conjunction. The assertions, indices, divisions and invariants
+//! on the way belong to the box, as everywhere. ⟨Σ⟩Ψ is ¬\[Σ\]¬Ψ.
+//!
+//! This decides a formula and leaves no proof: a box with too many states, or with a loop that does
+//! not come to an end, leaves it open. States that commuting steps lead to are the same terms, and
+//! are looked at once.
+
+use std::collections::VecDeque;
+use std::ops::ControlFlow;
+
+use mazurka_smt::{Answer, Solver, Term};
+use rustc_hash::FxHashMap;
+
+use crate::Formula;
+use crate::eval::Obligation;
+use crate::fol::Fol;
+use crate::pool::State;
+use crate::refute::within;
+use crate::step::{self, TooMuch};
+use crate::world::{Branch, World};
+
+/// Most states of all boxes together.
+const MOST_STATES: usize = 20_000;
+
+/// Most values of a `choose` that are looked at one by one.
+const MOST_CASES: i64 = 64;
+
+/// Called now and then; whether to go on.
+pub(crate) type GoOn<'a> = &'a mut dyn FnMut() -> ControlFlow<()>;
+
+/// Replaces boxes by what they mean.
+pub(crate) struct Eliminate<'e, 'p> {
+    world: &'e mut World<'p>,
+    solver: &'e mut dyn Solver,
+    go_on: GoOn<'e>,
+    /// How many names were made up.
+    names: u32,
+    /// How many states were looked at.
+    states: usize,
+    /// The values that a `choose` between known bounds can give.
+    ranges: FxHashMap<Term, (i64, i64)>,
+}
+
+/// Why a box cannot be replaced.
+pub(crate) type Unclear = String;
+
+impl<'e, 'p> Eliminate<'e, 'p> {
+    pub fn new(world: &'e mut World<'p>, solver: &'e mut dyn Solver, go_on: GoOn<'e>) -> Self {
+        Self {
+            world,
+            solver,
+            go_on,
+            names: 0,
+            states: 0,
+            ranges: FxHashMap::default(),
+        }
+    }
+
+    /// A formula, or its negation, in a state, without boxes.
+    pub fn formula(
+        &mut self,
+        formula: &Formula,
+        cells: &[Term],
+        bound: &mut Vec<Term>,
+        holds: bool,
+    ) -> Result<Fol, Unclear> {
+        let both = |all: bool, a, b| match all {
+            true => Fol::All(vec![a, b]),
+            false => Fol::Any(vec![a, b]),
+        };
+        if formula.is_first_order() {
+            let tag = self.tag();
+            let lowered = self.world.lower(tag).formula(formula, cells, bound, holds);
+            return lowered.map_err(|error| error.to_string());
+        }
+        Ok(match formula {
+            Formula::Expr(_) => return Err("a condition with a box".to_owned()),
+            Formula::Not(a) => self.formula(a, cells, bound, !holds)?,
+            Formula::And(a, b) | Formula::Or(a, b) => {
+                let and = matches!(formula, Formula::And(..));
+                let a = self.formula(a, cells, bound, holds)?;
+                both(and == holds, a, self.formula(b, cells, bound, holds)?)
+            }
+            Formula::Implies(a, b) => {
+                let a = self.formula(a, cells, bound, !holds)?;
+                both(!holds, a, self.formula(b, cells, bound, holds)?)
+            }
+            Formula::Iff(a, b) => {
+                let (yes, no) = (
+                    self.formula(a, cells, bound, true)?,
+                    self.formula(a, cells, bound, false)?,
+                );
+                let same = self.formula(b, cells, bound, holds)?;
+                let other = self.formula(b, cells, bound, !holds)?;
+                Fol::Any(vec![both(true, yes, same), both(true, no, other)])
+            }
+            Formula::ForAll(name, ty, a) | Formula::Exists(name, ty, a) => {
+                let tag = self.tag();
+                let variable = self.world.lower(tag).variable(name, *ty);
+                bound.push(variable);
+                let inner = self.formula(a, cells, bound, holds);
+                bound.pop();
+                let all = matches!(formula, Formula::ForAll(..)) == holds;
+                quantified(all, variable, inner?)
+            }
+            Formula::Update(update, a) => {
+                let tag = self.tag();
+                let (cells, must) = self.world.lower(tag).update(update, cells, bound);
+                let inner = self.formula(a, &cells, bound, holds)?;
+                match holds {
+                    true => both(true, Fol::Term(must), inner),
+                    false => both(false, Fol::Term(self.world.terms.not(must)), inner),
+                }
+            }
+            Formula::Box(processes, post) => {
+                self.names += 1;
+                let depth = self.names;
+                let all = self.boxed((processes, depth), post, (cells, bound), holds)?;
+                let all = match holds {
+                    true => Fol::All(all),
+                    false => Fol::Any(all),
+                };
+                let asked = self.asked(depth).into_iter();
+                asked.fold(all, |inner, variable| self.over(holds, variable, inner))
+            }
+        })
+    }
+
+    /// A name that nothing else has.
+    fn tag(&mut self) -> String {
+        self.names += 1;
+        format!("e{}", self.names)
+    }
+
+    /// What the processes of a box have chosen and asked for.
+    fn asked(&self, depth: u32) -> Vec<Term> {
+        let marks = ["?", "#"].map(|mark| within(depth, mark));
+        let variables = self.world.terms.variables().iter();
+        let of_box = variables.filter(|v| marks.iter().any(|mark| v.name.contains(mark)));
+        of_box.map(|variable| variable.term).collect()
+    }
+
+    /// A formula for all values of a variable, or for one: case by case if there are few.
+    fn over(&mut self, all: bool, variable: Term, inner: Fol) -> Fol {
+        let Some(&(from, to)) = self.ranges.get(&variable) else {
+            return quantified(all, variable, inner);
+        };
+        let mut cases = Vec::new();
+        for value in from..to {
+            let sort = self.world.terms.sort(variable);
+            let value = self.world.terms.constant(sort, value);
+            cases.push(self.with(&inner, variable, value));
+        }
+        match all {
+            true => Fol::All(cases),
+            false => Fol::Any(cases),
+        }
+    }
+
+    /// A formula with a value in place of a variable.
+    fn with(&mut self, formula: &Fol, variable: Term, value: Term) -> Fol {
+        let mut inside = |parts: &[Fol]| -> Vec<Fol> {
+            let parts = parts.iter();
+            parts.map(|part| self.with(part, variable, value)).collect()
+        };
+        match formula {
+            Fol::All(parts) => Fol::All(inside(parts)),
+            Fol::Any(parts) => Fol::Any(inside(parts)),
+            Fol::ForAll(x, a) => Fol::ForAll(*x, Box::new(self.with(a, variable, value))),
+            Fol::Exists(x, a) => Fol::Exists(*x, Box::new(self.with(a, variable, value))),
+            Fol::Term(term) => {
+                let terms = &mut self.world.terms;
+                Fol::Term(terms.substitute(*term, |part| (part == variable).then_some(value)))
+            }
+        }
+    }
+
+    /// What a box says, as a list of which all must hold; or its negation, of which one must.
+    fn boxed(
+        &mut self,
+        (processes, depth): (&[usize], u32),
+        post: &Formula,
+        (cells, bound): (&[Term], &mut Vec<Term>),
+        holds: bool,
+    ) -> Result<Vec<Fol>, Unclear> {
+        let started = step::start(self.world, cells.to_vec(), processes, depth);
+        let mut all = Vec::new();
+        let mut queue = VecDeque::new();
+        let mut seen: FxHashMap<u64, Vec<State<'p>>> = FxHashMap::default();
+        self.arrive(started, &mut queue, (&mut all, holds))?;
+        while let Some(state) = queue.pop_front() {
+            let same = seen.entry(state.key()).or_default();
+            if same.iter().any(|other| same_state(other, &state)) {
+                continue;
+            }
+            same.push(state.clone());
+            self.states += 1;
+            if self.states > MOST_STATES {
+                return Err(format!(
+                    "a box that the calculus has no rule for has more than {MOST_STATES} symbolic states"
+                ));
+            }
+            if (self.go_on)().is_break() {
+                return Err("the search was broken off".to_owned());
+            }
+            let condition = state.condition.clone();
+            let impossible = !condition.is_empty()
+                && matches!(
+                    self.solver.check(&mut self.world.terms, &condition),
+                    Answer::Unsat
+                );
+            if impossible {
+                continue;
+            }
+            if state.threads.is_empty() {
+                let inner = self.formula(post, &state.cells, bound, holds)?;
+                let condition = self.world.terms.all(condition);
+                all.push(match holds {
+                    true => Fol::Any(vec![Fol::Term(self.world.terms.not(condition)), inner]),
+                    false => Fol::All(vec![Fol::Term(condition), inner]),
+                });
+                continue;
+            }
+            for thread in 0..state.threads.len() {
+                let process = state.threads[thread].process;
+                let made = step::step(self.world, &state, process);
+                self.arrive(made, &mut queue, (&mut all, holds))?;
+            }
+        }
+        Ok(all)
+    }
+
+    /// The states after a step, and what the step and they must not do wrong.
+    fn arrive(
+        &mut self,
+        made: Result<Vec<Branch<'p>>, TooMuch>,
+        queue: &mut VecDeque<State<'p>>,
+        (all, holds): (&mut Vec<Fol>, bool),
+    ) -> Result<(), Unclear> {
+        self.world.touched.clear();
+        let obligations = std::mem::take(&mut self.world.obligations);
+        let made = made.map_err(|TooMuch(process)| {
+            format!("a step of process {process} does too much, or has too many ways to go")
+        })?;
+        for Obligation { known, must, .. } in obligations {
+            all.push(self.must(known, must, holds));
+        }
+        for branch in made.into_iter().filter(|branch| !branch.discarded) {
+            for &[value, from, to] in &branch.chosen {
+                let terms = &self.world.terms;
+                let range = terms.value(from).zip(terms.value(to));
+                let few = range.filter(|(from, to)| to.saturating_sub(*from) <= MOST_CASES);
+                self.ranges.extend(few.map(|range| (value, range)));
+            }
+            for (_, must) in self.world.invariants(&branch.state, false) {
+                if must != Term::TRUE {
+                    all.push(self.must(branch.state.condition.clone(), must, holds));
+                }
+            }
+            queue.push_back(branch.state);
+        }
+        Ok(())
+    }
+
+    /// What must hold under some conditions, or its negation.
+    fn must(&mut self, known: Vec<Term>, must: Term, holds: bool) -> Fol {
+        let terms = &mut self.world.terms;
+        let (known, not) = (terms.all(known), terms.not(must));
+        let broken = terms.and(known, not);
+        Fol::Term(match holds {
+            true => terms.not(broken),
+            false => broken,
+        })
+    }
+}
+
+fn quantified(all: bool, variable: Term, inner: Fol) -> Fol {
+    match all {
+        true => Fol::ForAll(variable, Box::new(inner)),
+        false => Fol::Exists(variable, Box::new(inner)),
+    }
+}
+
+/// Whether two states are the same, and the same is assumed, in whatever order.
+fn same_state(a: &State<'_>, b: &State<'_>) -> bool {
+    let sorted = |state: &State<'_>| {
+        let mut all = state.condition.clone();
+        all.sort_unstable();
+        all
+    };
+    a.cells == b.cells && a.locks == b.locks && a.threads == b.threads && sorted(a) == sorted(b)
+}

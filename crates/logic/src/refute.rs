@@ -1,0 +1,391 @@
+//! Questions with the answer no, and whether a formula is false where they say.
+//!
+//! The search finds values for which a question of the proof has the answer no: a model. It becomes
+//! evidence in two steps. [`Search::refutations`] reads off the model the initial values and, for
+//! each box on the way, the schedule of its run and the values of its inputs. [`falsify`] then
+//! evaluates the formula with these numbers alone, as Definition 6 of the SymPaths paper says; for
+//! a box it asks its caller to run the processes. Nothing of the proof search is believed.
+
+use std::ops::ControlFlow;
+use std::rc::Rc;
+
+use mazurka_core::proof::{LeafRecord, Rule};
+use mazurka_core::{ProcessId, Schedule, ScheduledStep};
+use mazurka_smt::{Kind, Model, Solver, Term};
+
+use crate::eliminate::Eliminate;
+use crate::fol::{Fol, Truth, decide};
+use crate::pool::{rule, sort};
+use crate::search::{By, Search};
+use crate::sequent::{Leaf, What};
+use crate::world::World;
+use crate::{Formula, Theorem};
+
+/// A question with the answer no.
+#[derive(Clone, Debug)]
+pub struct Refutation {
+    /// The question.
+    pub leaf: LeafRecord,
+    /// The goal it belongs to, if it belongs to one.
+    pub goal: Option<usize>,
+    /// The run of each box on the way, the outermost first.
+    pub runs: Vec<BoxRun>,
+    /// The initial values, and those of inputs.
+    pub values: Vec<(String, String)>,
+    /// Values of the variables that quantifiers bind, by the name that each has in the formula.
+    pub bound: Vec<(String, i64)>,
+    /// Whether this is an execution of the program. If not, an invariant is too weak, or not one.
+    pub concrete: bool,
+    /// Whether it is about a deadlock.
+    pub deadlock: bool,
+}
+
+/// A run of the processes of a box.
+#[derive(Clone, Debug, Default)]
+pub struct BoxRun {
+    /// The steps, with values for what they choose.
+    pub schedule: Schedule,
+    /// The values of the inputs that its processes ask for.
+    pub inputs: Vec<(String, i64)>,
+}
+
+/// What came of running the processes of a box.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ran {
+    /// Something went wrong that a box excludes.
+    Wrong,
+    /// All processes ended, with these values of the shared cells.
+    Ended(Vec<i64>),
+    /// It shows nothing.
+    Otherwise,
+}
+
+/// Runs the processes of a box from the values of the shared cells: told how many boxes lie around
+/// it, which processes, and the values.
+pub type RunBox<'a> = dyn FnMut(usize, &[usize], &[i64]) -> Ran + 'a;
+
+/// A question with the answer no: its goal, itself, the model, and the process whose step it is
+/// about.
+type Refuted<'a> = (Option<usize>, &'a Leaf, &'a Model, Option<ProcessId>);
+
+impl Search<'_, '_> {
+    /// The first questions with the answer no, those that are executions of the program first.
+    pub fn refutations(&self, most: usize) -> Vec<Refutation> {
+        let mut all = self.refuted();
+        all.sort_by_key(|(at, ..)| !at.is_none_or(|at| self.is_concrete(at)));
+        let first = all.iter().take(most);
+        first.map(|refuted| self.refutation(refuted)).collect()
+    }
+
+    fn refutation(&self, &(at, leaf, model, process): &Refuted<'_>) -> Refutation {
+        let names = self.world.names();
+        let mut runs = Vec::new();
+        let mut steps = Vec::new();
+        let mut up = at;
+        if let (Some(at), Some(process)) = (at, process) {
+            steps.extend(self.scheduled(at, process, model));
+        }
+        while let Some(at) = up {
+            let goal = &self.goals[at];
+            if let (Some(parent), Some(process)) = (goal.parent, goal.process) {
+                steps.extend(self.scheduled(parent, process, model));
+            }
+            // A goal that no step leads to begins a box, or is more general than the one before.
+            if goal.process.is_none() && goal.changed.is_empty() {
+                steps.reverse();
+                let depth = self.contexts[goal.context].depth;
+                runs.push(BoxRun {
+                    schedule: Schedule(std::mem::take(&mut steps)),
+                    inputs: self.inputs(depth, model),
+                });
+            }
+            up = goal.parent;
+        }
+        runs.reverse();
+        let (mut values, mut bound) = (Vec::new(), Vec::new());
+        for variable in self.world.terms.variables() {
+            let asked = variable.name.contains(['?', '#']) && variable.name.contains('\'');
+            let value = model.get(variable.term).unwrap_or(0);
+            match variable.name.split_once('\'') {
+                _ if variable.name.contains('?') || asked => {}
+                Some((name, _)) => bound.push((name.to_owned(), value)),
+                None => {
+                    let value = self.world.terms.sort(variable.term).show(value);
+                    values.push((variable.name.clone(), value));
+                }
+            }
+        }
+        Refutation {
+            leaf: names.leaf(leaf),
+            goal: at,
+            runs,
+            values,
+            bound,
+            concrete: at.is_none_or(|at| self.is_concrete(at))
+                && !matches!(leaf.what, What::LoopInvariant(_) | What::Instance),
+            deadlock: leaf.what == What::Deadlock,
+        }
+    }
+
+    /// The values of inputs that processes of a box ask for.
+    fn inputs(&self, depth: u32, model: &Model) -> Vec<(String, i64)> {
+        let mark = within(depth, "#");
+        let variables = self.world.terms.variables().iter();
+        let found = variables.filter_map(|variable| {
+            let (process, number) = variable.name.split_once(&mark)?;
+            let plain = !process.contains('\'');
+            let value = model.get(variable.term).unwrap_or(0);
+            plain.then(|| (format!("{process}#{number}"), value))
+        });
+        found.collect()
+    }
+
+    /// Whether no value on the way was replaced.
+    fn is_concrete(&self, at: usize) -> bool {
+        let mut up = Some(at);
+        while let Some(at) = up {
+            if !self.goals[at].changed.is_empty() {
+                return false;
+            }
+            up = self.goals[at].parent;
+        }
+        true
+    }
+
+    /// The step of a process as a schedule has it; none for what is no step there: the bound of a
+    /// loop used up.
+    fn scheduled(&self, from: usize, process: ProcessId, model: &Model) -> Option<ScheduledStep> {
+        let state = &self.goals[from].state;
+        let at = state.threads.iter().position(|t| t.process == process)?;
+        let thread = &state.threads[at];
+        match rule(thread, &self.world.terms) {
+            Some(Rule::Spent) => return None,
+            // Nor is the test of a loop that looks at locals only.
+            Some(Rule::While) if self.world.claims(thread).is_empty() => {
+                return None;
+            }
+            _ => {}
+        }
+        let path = self.world.table.path(process).clone();
+        let mark = format!("{path}{}", within(thread.depth, "?"));
+        let variables = self.world.terms.variables().iter();
+        let mut chosen: Vec<(u32, Option<i64>)> = variables
+            .filter(|variable| variable.kind == Kind::Input)
+            .filter_map(|variable| {
+                let number = variable.name.strip_prefix(&mark)?;
+                let number = number.parse::<u32>().ok()?;
+                Some((number, model.get(variable.term)))
+            })
+            .filter(|(number, _)| *number >= thread.asked)
+            .collect();
+        // Paths may have chosen values of other types under this number: the model has this one's.
+        chosen.sort_unstable_by_key(|&(number, value)| (number, value.is_none()));
+        chosen.dedup_by_key(|(number, _)| *number);
+        let chosen = chosen
+            .into_iter()
+            .map(|(number, value)| (number, value.unwrap_or(0)));
+        let mut chosen: Vec<(u32, i64)> = chosen.collect();
+        // Those of later steps are not of this one.
+        let next = self.asked_after(from, process);
+        chosen.retain(|(number, _)| *number < next);
+        Some(ScheduledStep {
+            process: path,
+            outcomes: chosen.into_iter().map(|(_, value)| value).collect(),
+        })
+    }
+
+    fn asked_after(&self, from: usize, process: ProcessId) -> u32 {
+        let By::Schedule { steps, .. } = &self.goals[from].by else {
+            return u32::MAX;
+        };
+        let step = steps.iter().find(|step| step.process == process);
+        let way = step.and_then(|step| step.ways.first());
+        let after = way.and_then(|way| {
+            let threads = &self.goals[way.to].state.threads;
+            threads.iter().find(|t| t.process == process)
+        });
+        after.map_or(u32::MAX, |thread| thread.asked)
+    }
+
+    /// Every refuted question.
+    fn refuted(&self) -> Vec<Refuted<'_>> {
+        let mut found = Vec::new();
+        let mut look = |at, leaf, process| {
+            let leaf: &Leaf = leaf;
+            if let Truth::Refuted(model) = &leaf.truth {
+                found.push((at, leaf, model, process));
+            }
+        };
+        self.leaves.iter().for_each(|leaf| look(None, leaf, None));
+        for &at in &self.books.refuted {
+            match &self.goals[at].by {
+                By::Schedule { steps, deadlock } => {
+                    for step in steps {
+                        let ways = step.ways.iter().flat_map(|way| &way.leaves);
+                        for leaf in step.leaves.iter().chain(ways) {
+                            look(Some(at), leaf, Some(step.process));
+                        }
+                    }
+                    deadlock.iter().for_each(|leaf| look(Some(at), leaf, None));
+                }
+                by => by.leaves().for_each(|leaf| look(Some(at), leaf, None)),
+            }
+        }
+        found
+    }
+}
+
+/// What stands between a process and a number in the name of a value that it asks for in a box with
+/// so many around it.
+pub(crate) fn within(depth: u32, mark: &str) -> String {
+    match depth {
+        0 => mark.to_owned(),
+        depth => format!("'{depth}{mark}"),
+    }
+}
+
+/// Whether a formula is false from these initial values. If it is, how many boxes were run.
+///
+/// `start` has a value for each shared cell, `bound` values to try for variables of quantifiers.
+/// `run` runs the processes of a box.
+pub fn falsify<'a>(
+    theorem: &Theorem<'_>,
+    (start, bound): (&'a [i64], &'a [(String, i64)]),
+    solver: &'a mut dyn Solver,
+    run: &'a mut RunBox<'a>,
+) -> Option<usize> {
+    let mut world = World::new(theorem);
+    let cells = constants(&mut world, start);
+    let required = world.required(&cells);
+    if required.iter().any(|&term| term != Term::TRUE) {
+        return None;
+    }
+    let mut falsifying = Falsifying {
+        world,
+        solver,
+        choices: bound,
+        run,
+    };
+    let place = Place {
+        cells: cells.into(),
+        bound: Vec::new(),
+        depth: 0,
+    };
+    falsifying.fails(theorem.formula, &place)
+}
+
+fn constants(world: &mut World<'_>, values: &[i64]) -> Vec<Term> {
+    let vars = world.program.vars.iter().enumerate();
+    let sorts = vars.flat_map(|(at, var)| {
+        let (_, len) = world.layout.vars[at];
+        std::iter::repeat_n(sort(var.ty), len)
+    });
+    let pairs: Vec<_> = sorts.zip(values).collect();
+    let terms = &mut world.terms;
+    let constant = |(sort, &value)| terms.constant(sort, value);
+    pairs.into_iter().map(constant).collect()
+}
+
+/// Where a part of a formula is evaluated.
+#[derive(Clone)]
+struct Place {
+    cells: Rc<[Term]>,
+    /// The values of the variables that quantifiers around it bind.
+    bound: Vec<Term>,
+    /// How many boxes lie around it.
+    depth: usize,
+}
+
+struct Falsifying<'a, 'p> {
+    world: World<'p>,
+    solver: &'a mut dyn Solver,
+    choices: &'a [(String, i64)],
+    run: &'a mut RunBox<'a>,
+}
+
+impl Falsifying<'_, '_> {
+    /// How many boxes were run to see that a formula is false; none if it was not seen.
+    fn fails(&mut self, formula: &Formula, at: &Place) -> Option<usize> {
+        match formula {
+            _ if formula.is_first_order() => self.is(formula, false, at).then_some(at.depth),
+            _ if !formula.has_rules() => self.executes_to_false(formula, at).then_some(at.depth),
+            Formula::And(a, b) => self.fails(a, at).or_else(|| self.fails(b, at)),
+            Formula::Or(a, b) => {
+                let one = self.fails(a, at)?;
+                Some(self.fails(b, at)?.max(one))
+            }
+            Formula::Implies(a, b) if a.is_first_order() && self.is(a, true, at) => {
+                self.fails(b, at)
+            }
+            Formula::ForAll(name, ty, inner) => {
+                let values = self.choices.iter().filter(|(known, _)| known == name);
+                let values: Vec<i64> = values.map(|(_, value)| *value).collect();
+                values.into_iter().find_map(|value| {
+                    let mut at = at.clone();
+                    at.bound.push(self.world.terms.constant(sort(*ty), value));
+                    self.fails(inner, &at)
+                })
+            }
+            Formula::Update(update, inner) => {
+                let mut lower = self.world.lower(String::new());
+                let (cells, must) = lower.update(update, &at.cells, &at.bound);
+                match self.world.terms.truth(must)? {
+                    false => Some(at.depth),
+                    true => {
+                        let cells = cells.into();
+                        self.fails(
+                            inner,
+                            &Place {
+                                cells,
+                                ..at.clone()
+                            },
+                        )
+                    }
+                }
+            }
+            Formula::Box(processes, post) => {
+                let values = at.cells.iter().map(|&cell| self.world.terms.value(cell));
+                let values: Option<Vec<i64>> = values.collect();
+                match (self.run)(at.depth, processes, &values?) {
+                    Ran::Wrong => Some(at.depth + 1),
+                    Ran::Otherwise => None,
+                    Ran::Ended(values) => {
+                        let cells = constants(&mut self.world, &values).into();
+                        let depth = at.depth + 1;
+                        self.fails(
+                            post,
+                            &Place {
+                                cells,
+                                depth,
+                                ..at.clone()
+                            },
+                        )
+                    }
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a formula is known to be false once its boxes are executed.
+    fn executes_to_false(&mut self, formula: &Formula, at: &Place) -> bool {
+        let go_on = &mut || ControlFlow::Continue(());
+        let mut eliminate = Eliminate::new(&mut self.world, self.solver, go_on);
+        let mut bound = at.bound.clone();
+        let Ok(holds) = eliminate.formula(formula, &at.cells, &mut bound, true) else {
+            return false;
+        };
+        decide(&mut self.world.terms, self.solver, &[], &[], &holds) == Truth::Proved
+    }
+
+    /// Whether a formula without boxes is known to be true, or false.
+    fn is(&mut self, formula: &Formula, holds: bool, at: &Place) -> bool {
+        let mut lower = self.world.lower(String::new());
+        let mut bound = at.bound.clone();
+        let denied: Result<Fol, _> = lower.formula(formula, &at.cells, &mut bound, !holds);
+        let Ok(denied) = denied else {
+            return false;
+        };
+        decide(&mut self.world.terms, self.solver, &[], &[], &denied) == Truth::Proved
+    }
+}
