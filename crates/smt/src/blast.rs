@@ -25,7 +25,12 @@ pub(crate) struct Blaster {
     wires: FxHashMap<Term, Wires>,
     bits: Vec<Lit>,
     stack: Vec<Term>,
+    /// Terms to build until the next look at the clock.
+    until_look: u32,
 }
+
+/// Terms between two looks at the clock.
+const BETWEEN_LOOKS: u32 = 1 << 10;
 
 impl Blaster {
     pub fn new(int_bits: u8, conflicts: u64, deadline: Deadline) -> Self {
@@ -35,6 +40,7 @@ impl Blaster {
             wires: FxHashMap::default(),
             bits: Vec::new(),
             stack: Vec::new(),
+            until_look: BETWEEN_LOOKS,
         }
     }
 
@@ -47,13 +53,34 @@ impl Blaster {
     pub fn solve(&mut self, terms: &Terms, constraints: &[Term]) -> Option<bool> {
         let mut assumptions = Vec::with_capacity(constraints.len());
         for &constraint in constraints {
-            let wires = self.wires(terms, constraint);
+            let wires = self.wires(terms, constraint)?;
             assumptions.push(self.bits[wires.first as usize]);
             if wires.safe != self.circuit.yes() {
                 assumptions.push(wires.safe);
             }
         }
         self.circuit.solve(&assumptions)
+    }
+
+    /// The same, and the constraints hold from now on: this is for one query. A disjunction becomes
+    /// a clause, and nothing has to be assumed again whenever the search starts anew.
+    pub fn solve_once(&mut self, terms: &Terms, constraints: &[Term]) -> Option<bool> {
+        let mut clause = Vec::new();
+        for &constraint in constraints {
+            clause.clear();
+            let mut left = vec![constraint];
+            while let Some(term) = left.pop() {
+                if let Node::Or(a, b) = terms.node(term) {
+                    left.extend([b, a]);
+                    continue;
+                }
+                let wires = self.wires(terms, term)?;
+                clause.push(self.bits[wires.first as usize]);
+                self.circuit.clause(&[wires.safe]);
+            }
+            self.circuit.clause(&clause);
+        }
+        self.circuit.solve(&[])
     }
 
     /// The values of these variables in the solution just found.
@@ -88,8 +115,9 @@ impl Blaster {
         &self.bits[wires.first as usize..][..wires.len as usize]
     }
 
-    /// The circuit for a term, built where it is not there yet.
-    fn wires(&mut self, terms: &Terms, term: Term) -> Wires {
+    /// The circuit for a term, built where it is not there yet. `None`: the deadline has passed.
+    fn wires(&mut self, terms: &Terms, term: Term) -> Option<Wires> {
+        self.stack.clear();
         self.stack.push(term);
         while let Some(&top) = self.stack.last() {
             if self.wires.contains_key(&top) {
@@ -106,9 +134,16 @@ impl Blaster {
             if self.stack.len() == before {
                 self.build(terms, top, node);
                 self.stack.pop();
+                self.until_look -= 1;
+            }
+            if self.until_look == 0 {
+                self.until_look = BETWEEN_LOOKS;
+                if self.circuit.is_late() {
+                    return None;
+                }
             }
         }
-        self.wires[&term]
+        self.wires.get(&term).copied()
     }
 
     fn build(&mut self, terms: &Terms, term: Term, node: Node) {

@@ -64,6 +64,11 @@ impl Circuit {
         !self.yes
     }
 
+    /// Whether no search would go on.
+    pub fn is_late(&self) -> bool {
+        self.sat.cb().deadline.has_passed()
+    }
+
     /// How many variables there are.
     pub fn size(&self) -> u32 {
         self.sat.num_vars()
@@ -296,9 +301,73 @@ impl Circuit {
         product
     }
 
-    /// Quotient and remainder of natural numbers, by restoring division; by zero: all ones, and
-    /// `a`.
+    /// The number that a word is, if all its bits are known and it has 64 bits.
+    fn number(&self, word: &[Lit]) -> Option<u64> {
+        let mut number = 0;
+        for (at, &bit) in word.iter().enumerate() {
+            if self.known(bit)? {
+                number |= 1_u64.checked_shl(at as u32)?;
+            }
+        }
+        Some(number)
+    }
+
+    /// Requires that two words are equal.
+    fn require_equal(&mut self, a: &[Lit], b: &[Lit]) {
+        for (&x, &y) in a.iter().zip(b) {
+            self.clause(&[!x, y]);
+            self.clause(&[x, !y]);
+        }
+    }
+
+    /// Quotient and remainder of natural numbers; by zero: all ones, and `a`. By a number that is
+    /// known, they are found by multiplication.
     pub fn divide(&mut self, a: &[Lit], b: &[Lit]) -> (Word, Word) {
+        match self.number(b) {
+            Some(divisor) if divisor != 0 && self.number(a).is_none() => {
+                self.divide_by_number(a, divisor)
+            }
+            _ => self.divide_by_word(a, b),
+        }
+    }
+
+    /// The search chooses a quotient q and a remainder r with a = q · divisor + r and r < divisor.
+    /// There is exactly one such pair for each a, so this excludes no value of a. Powers of two are
+    /// left out first: they only shift.
+    fn divide_by_number(&mut self, a: &[Lit], divisor: u64) -> (Word, Word) {
+        let no = self.no();
+        let shift = (divisor.trailing_zeros() as usize).min(a.len());
+        let (low, high) = a.split_at(shift);
+        let odd = divisor >> divisor.trailing_zeros();
+        let (mut quotient, mut rest) = (high.to_vec(), low.to_vec());
+        if odd > 1 && !high.is_empty() {
+            let most = ((1_u128 << high.len()) - 1) / u128::from(odd);
+            let bits = bits_of(odd.into());
+            quotient = (0..bits_of(most)).map(|_| self.input()).collect();
+            let small: Word = (0..bits).map(|_| self.input()).collect();
+            let divisor = (0..bits).map(|at| self.constant(odd >> at & 1 == 1));
+            let divisor: Word = divisor.collect();
+            let less = self.less(&small, &divisor);
+            self.clause(&[less]);
+            let width = (quotient.len() + bits + 1).max(high.len());
+            let wide = |word: &[Lit]| {
+                let mut word = word.to_vec();
+                word.resize(width, no);
+                word
+            };
+            let product = self.mul(&quotient, &divisor, width);
+            let (sum, _) = self.add(&product, &wide(&small), no);
+            self.require_equal(&sum, &wide(high));
+            rest.extend(small);
+        }
+        // Bits beyond those of `a` are zero.
+        quotient.resize(a.len(), no);
+        rest.resize(a.len(), no);
+        (quotient, rest)
+    }
+
+    /// By restoring division.
+    fn divide_by_word(&mut self, a: &[Lit], b: &[Lit]) -> (Word, Word) {
         let no = self.no();
         let mut divisor = b.to_vec();
         divisor.push(no);
@@ -314,6 +383,11 @@ impl Circuit {
         }
         (quotient, rest)
     }
+}
+
+/// Returns the number of bits of a natural number.
+fn bits_of(number: u128) -> usize {
+    (u128::BITS - number.leading_zeros()) as usize
 }
 
 pub(crate) fn invert(word: &[Lit]) -> Word {

@@ -36,6 +36,10 @@ impl Default for Effort {
 
 const WIDTHS: [u8; 4] = [8, 16, 32, 64];
 
+/// More constraints than this are no path condition that grows: they are asked about once, by a
+/// solver of their own.
+const MANY: usize = 1 << 12;
+
 /// Circuits smaller than this are never thrown away.
 const SMALL: u32 = 4096;
 
@@ -102,6 +106,12 @@ impl Embedded {
             blaster: Blaster::new(int_bits, effort.conflicts, effort.deadline.clone()),
             limit: SMALL,
         };
+        if conjuncts.len() > MANY {
+            self.statistics.searches += 1;
+            let mut blaster = fresh().blaster;
+            let answer = blaster.solve_once(terms, conjuncts);
+            return found(terms, conjuncts, &blaster, answer);
+        }
         let slot = &mut self.blasters[width.map_or(0, |width| width + 1)];
         if let Some(old) = slot
             && old.blaster.size() > old.limit
@@ -116,15 +126,7 @@ impl Embedded {
         if is_new {
             instance.limit = SMALL.max(instance.blaster.size().saturating_mul(4));
         }
-        match answer {
-            None => Search::GivenUp,
-            Some(false) => Search::Nothing,
-            Some(true) => {
-                let variables = terms.variables_of(conjuncts);
-                let model = instance.blaster.model(terms, &variables);
-                Search::Found(validate(terms, conjuncts, Evaluator::new(model)))
-            }
-        }
+        found(terms, conjuncts, &instance.blaster, answer)
     }
 
     fn check_int(&mut self, terms: &Terms, conjuncts: &[Term]) -> Answer {
@@ -158,6 +160,19 @@ impl Embedded {
         }
         let limit = format!("its limit of {} conflicts", self.effort.conflicts);
         Answer::Unknown(Why::Limit(limit))
+    }
+}
+
+/// What a search has found: its solution is checked.
+fn found(terms: &Terms, conjuncts: &[Term], blaster: &Blaster, answer: Option<bool>) -> Search {
+    match answer {
+        None => Search::GivenUp,
+        Some(false) => Search::Nothing,
+        Some(true) => {
+            let variables = terms.variables_of(conjuncts);
+            let model = blaster.model(terms, &variables);
+            Search::Found(validate(terms, conjuncts, Evaluator::new(model)))
+        }
     }
 }
 

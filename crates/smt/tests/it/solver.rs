@@ -116,6 +116,72 @@ fn the_example_of_the_thesis_has_one_solution() {
     assert_eq!(solver.check(&mut terms, &again), Answer::Unsat);
 }
 
+/// Quotient and remainder by a number are chosen and multiplied: each dividend has exactly one pair.
+#[test]
+fn a_number_divides_every_word_in_one_way() {
+    let divisors = [1, 2, 3, 5, 6, 12, 48, 100, 127, -1, -3, -48, -127];
+    for (sort, values) in [
+        (Sort::Signed(8), -128..128),
+        (Sort::Unsigned(7), 0..128),
+        (Sort::Int, -40..40),
+    ] {
+        let mut terms = Terms::new();
+        let x = terms.variable(Kind::Input, "x", sort);
+        let mut solver = Embedded::default();
+        for divisor in divisors {
+            if divisor < 0 && matches!(sort, Sort::Unsigned(_)) {
+                continue;
+            }
+            let by = terms.constant(sort, divisor);
+            let (quotient, rest) = (terms.div(x, by), terms.rem(x, by));
+            for value in values.clone() {
+                let here = terms.constant(sort, value);
+                let here = terms.equal(x, here);
+                // Only -128 / -1 wraps.
+                let wrapped = (value / divisor + 128).rem_euclid(256) - 128;
+                let expected = if sort == Sort::Signed(8) {
+                    wrapped
+                } else {
+                    value / divisor
+                };
+                let q = terms.constant(sort, expected);
+                let r = terms.constant(sort, value % divisor);
+                let (right, rest) = (terms.equal(quotient, q), terms.equal(rest, r));
+                let both = terms.and(right, rest);
+                let found = solver.check(&mut terms, &[here, both]);
+                assert!(
+                    matches!(found, Answer::Sat(_)),
+                    "{value} by {divisor}: {found:?}"
+                );
+                let neither = terms.not(both);
+                let other = solver.check(&mut terms, &[here, neither]);
+                assert_eq!(other, Answer::Unsat, "{value} by {divisor}");
+            }
+        }
+    }
+}
+
+/// Thousands of constraints are asked about once, in another way than a few.
+#[test]
+fn a_chain_of_thousands_of_implications_is_followed() {
+    const LINKS: usize = 6000;
+    let mut terms = Terms::new();
+    let links = (0..LINKS).map(|at| terms.variable(Kind::Input, &format!("e{at}"), Sort::Bool));
+    let links: Vec<Term> = links.collect();
+    let mut chain = vec![links[0], terms.not(links[LINKS - 1])];
+    for pair in links.windows(2) {
+        let not = terms.not(pair[0]);
+        chain.push(terms.or(not, pair[1]));
+    }
+    assert_eq!(Embedded::default().check(&mut terms, &chain), Answer::Unsat);
+    chain.remove(LINKS / 2);
+    let Answer::Sat(model) = Embedded::default().check(&mut terms, &chain) else {
+        panic!("the chain is broken");
+    };
+    assert_eq!(model.get(links[0]), Some(1));
+    assert_eq!(model.get(links[LINKS - 1]), Some(0));
+}
+
 fn ints(terms: &mut Terms) -> [Term; 3] {
     ["x", "y", "z"].map(|name| terms.variable(Kind::Input, name, Sort::Int))
 }
