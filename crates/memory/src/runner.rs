@@ -65,10 +65,14 @@ impl<P: Program> Runner<P> {
         }
     }
 
-    /// What the pending update or await of a thread does with a value.
+    /// What the pending update or await of a thread does with a value. A program that keeps
+    /// values itself knows that of each write in the graph only if all threads are there.
     #[inline]
     pub(crate) fn modify(&mut self, graph: &mut Graph, thread: ThreadId, read: Value) -> Effect {
-        self.catch_up(graph, thread);
+        match P::INDEPENDENT {
+            true => self.catch_up(graph, thread),
+            false => _ = self.program(graph),
+        }
         self.program.modify(thread, read)
     }
 
@@ -175,6 +179,11 @@ impl<P: Program> Runner<P> {
         for &slot in &graph.thread(thread)[*made as usize..count as usize] {
             let event = graph.event(slot);
             let value = match event.kind {
+                // The program is told what it read, so that it knows what it is about to write.
+                Kind::UpdateRead if !P::INDEPENDENT => {
+                    self.program.modify(thread, event.value);
+                    continue;
+                }
                 Kind::UpdateRead | Kind::LockRead | Kind::Stuck => continue,
                 Kind::UpdateWrite => {
                     let read = graph.before(event).expect("an update reads first");

@@ -14,7 +14,7 @@ use crate::inputs::Rivals;
 use crate::report::{self, Report};
 use crate::simulate::{Simulator, Stop};
 use crate::world::world;
-use crate::{hook, inputs, say};
+use crate::{hook, inputs, say, weak};
 
 /// Explores a closure: every execution of its threads that is really different. Panics if any of
 /// them has a panic, a deadlock or a data race; the message lists the steps that lead to it.
@@ -115,14 +115,14 @@ enum Last<T> {
 }
 
 /// The results of all executions, without repetition.
-struct Results<T> {
+pub(crate) struct Results<T> {
     last: RefCell<Last<T>>,
     all: RefCell<Vec<T>>,
 }
 
 impl<T: PartialEq> Results<T> {
     /// Returns the number of the result of the execution that has just ended.
-    fn number(&self) -> u64 {
+    pub fn number(&self) -> u64 {
         let mut last = self.last.borrow_mut();
         let mut all = self.all.borrow_mut();
         let number = match std::mem::replace(&mut *last, Last::Nothing) {
@@ -139,6 +139,18 @@ impl<T: PartialEq> Results<T> {
         *last = Last::Known(number);
         number as u64
     }
+
+    /// Returns all results.
+    pub fn take(&self) -> Vec<T> {
+        self.all.take()
+    }
+}
+
+impl<T: Debug> Results<T> {
+    /// Returns a result as text.
+    pub fn text(&self, number: usize) -> String {
+        format!("{:?}", self.all.borrow()[number])
+    }
 }
 
 impl Builder {
@@ -148,13 +160,22 @@ impl Builder {
     where
         F: Fn() + Send + Sync + 'static,
     {
-        let place = Location::caller();
-        let mut simulator = self.simulator(Rc::new(f));
         let about = report::About {
-            place,
+            place: Location::caller(),
             body: std::any::type_name::<F>(),
             call: "replay",
         };
+        let body: Rc<dyn Fn()> = Rc::new(f);
+        if let Some(replay) = self.replay.as_deref().and_then(weak::split) {
+            return self.follow_weakly(body, replay, &about);
+        }
+        if let (None, Some(memory)) = (&self.replay, self.graph_model()) {
+            return match self.check_weakly(body, memory, None, &about) {
+                Ok(summary) => summary,
+                Err(refused) => refused.fail(memory),
+            };
+        }
+        let mut simulator = self.simulator(body);
         if let Some(schedule) = &self.replay {
             return self.follow(&mut simulator, schedule, &about);
         }
@@ -171,13 +192,22 @@ impl Builder {
         T: PartialEq + Debug + 'static,
         F: Fn() -> T + Send + Sync + 'static,
     {
-        let place = Location::caller();
-        let (mut simulator, results) = self.observer(f);
         let about = report::About {
-            place,
+            place: Location::caller(),
             body: "",
             call: "replay",
         };
+        let (body, results) = observed(f);
+        if let Some(replay) = self.replay.as_deref().and_then(weak::split) {
+            return self.follow_weakly(body, replay, &about);
+        }
+        if let (None, Some(memory)) = (&self.replay, self.graph_model()) {
+            return match self.compare_weakly((body, results), memory, &about) {
+                Ok(summary) => summary,
+                Err(refused) => refused.fail(memory),
+            };
+        }
+        let mut simulator = self.observer(body, &results);
         if let Some(schedule) = &self.replay {
             return self.follow(&mut simulator, schedule, &about);
         }
@@ -196,7 +226,7 @@ impl Builder {
             _ => rivals.settle(&mut simulator),
         };
         if let Some([one, other]) = pair {
-            let texts = |number: usize| format!("{:?}", results.all.borrow()[number]);
+            let texts = |number: usize| results.text(number);
             let report = report::differ(&mut simulator, &one, &other, texts);
             drop(simulator);
             panic!("{report}");
@@ -226,7 +256,14 @@ impl Builder {
         T: PartialEq + 'static,
         F: Fn() -> T + Send + Sync + 'static,
     {
-        let (mut simulator, results) = self.observer(f);
+        let (body, results) = observed(f);
+        if let Some(memory) = self.graph_model() {
+            return match self.outcomes_weakly((body, results), memory) {
+                Ok(outcomes) => outcomes,
+                Err(refused) => refused.fail(memory),
+            };
+        }
+        let mut simulator = self.observer(body, &results);
         let (found, _) = self.search(&mut simulator, |_| Goal::Everything, &mut ());
         drop(simulator);
         Outcomes {
@@ -240,22 +277,14 @@ impl Builder {
     }
 
     /// Makes a program of a closure whose results are numbered.
-    fn observer<T, F>(&self, f: F) -> (Simulator, Rc<Results<T>>)
+    fn observer<T>(&self, body: Rc<dyn Fn()>, results: &Rc<Results<T>>) -> Simulator
     where
         T: PartialEq + 'static,
-        F: Fn() -> T + 'static,
     {
-        let results = Rc::new(Results {
-            last: RefCell::new(Last::Nothing),
-            all: RefCell::default(),
-        });
-        let (slot, all) = (results.clone(), results.clone());
-        let mut simulator = self.simulator(Rc::new(move || {
-            let result = f();
-            *slot.last.borrow_mut() = Last::New(result);
-        }));
+        let all = results.clone();
+        let mut simulator = self.simulator(body);
         simulator.observe = Some(Rc::new(move || all.number()));
-        (simulator, results)
+        simulator
     }
 
     pub(crate) fn simulator(&self, body: Rc<dyn Fn()>) -> Simulator {
@@ -323,15 +352,8 @@ impl Builder {
                 crate::builder::explain(bound)
             );
         }
-        let mut bounds = found.bounds.iter();
-        if self.max_depth.is_none()
-            && let Some(&bound) = bounds.find(|b| matches!(b, Bound::MaxDepth(_)))
-        {
-            panic!(
-                "mazurka: not complete after {count} executions: {}\nIs there a loop that waits for another thread without \
-                 `yield_now` or `spin_loop`, or that changes something in every round? If not, set max_depth.",
-                crate::builder::explain(bound)
-            );
+        if self.max_depth.is_none() {
+            too_long(&found.bounds, count);
         }
     }
 
@@ -406,6 +428,36 @@ impl Builder {
     }
 }
 
+/// Makes a closure that keeps what it returns.
+fn observed<T, F>(f: F) -> (Rc<dyn Fn()>, Rc<Results<T>>)
+where
+    T: PartialEq + 'static,
+    F: Fn() -> T + 'static,
+{
+    let results = Rc::new(Results {
+        last: RefCell::new(Last::Nothing),
+        all: RefCell::default(),
+    });
+    let slot = results.clone();
+    let body = Rc::new(move || {
+        let result = f();
+        *slot.last.borrow_mut() = Last::New(result);
+    });
+    (body, results)
+}
+
+/// Panics if an execution was cut off because of its length.
+pub(crate) fn too_long(bounds: &[Bound], executions: u64) {
+    let mut bounds = bounds.iter();
+    if let Some(&bound) = bounds.find(|b| matches!(b, Bound::MaxDepth(_))) {
+        panic!(
+            "mazurka: not complete after {executions} executions: {}\nIs there a loop that waits for another thread without \
+             `yield_now` or `spin_loop`, or that changes something in every round? If not, set max_depth.",
+            crate::builder::explain(bound)
+        );
+    }
+}
+
 /// Panics with a report.
 pub(crate) fn fail(
     simulator: &mut Simulator,
@@ -424,7 +476,7 @@ pub(crate) fn fail(
             Ok(stop) => {
                 let how = match *stop {
                     Stop::Diverged(how) => how,
-                    Stop::Restart => "something new was met".into(),
+                    Stop::Restart | Stop::Refused(_) => "something new was met".into(),
                 };
                 panic!("{}", report::divergence(&how));
             }
@@ -451,6 +503,7 @@ pub(crate) fn persevere<R>(
         match stop {
             Stop::Restart => simulator.start_anew(),
             Stop::Diverged(how) => panic!("{}", report::divergence(&how)),
+            Stop::Refused(what) => panic!("mazurka: this cannot be explored: {what}"),
         }
     }
 }

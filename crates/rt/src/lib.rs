@@ -83,6 +83,7 @@ pub mod sync;
 pub mod thread;
 #[cfg(feature = "symbolic")]
 mod unknowns;
+mod weak;
 mod world;
 
 pub use builder::{Builder, Summary};
@@ -90,6 +91,7 @@ pub use check::{Outcomes, assert_deterministic, model, replay};
 pub use choose::{Choose, choose};
 #[doc(hidden)]
 pub use mazurka_explore::Stateless as Algorithm;
+pub use mazurka_memory::Memory;
 pub use sample::{check_pct, check_random};
 #[cfg(feature = "symbolic")]
 pub use symbolic::{Integer, Scalar, Symbolic, input, input_in};

@@ -156,7 +156,7 @@ impl<T: ?Sized> RwLock<T> {
         };
         let cell = self.acquire(pending, |inner, cell| inner.take_to_read(cell, place));
         let guard = self.read_guard(unjudged(self.inner.read()), cell, place);
-        judged(self.is_poisoned(), guard)
+        judged(self.poisons(), guard)
     }
 
     /// Waits for write access.
@@ -169,7 +169,7 @@ impl<T: ?Sized> RwLock<T> {
         };
         let cell = self.acquire(pending, |inner, cell| inner.take(cell, place));
         let guard = self.write_guard(unjudged(self.inner.write()), cell, place);
-        judged(self.is_poisoned(), guard)
+        judged(self.poisons(), guard)
     }
 
     /// Takes the lock for reading if that is possible now.
@@ -182,7 +182,7 @@ impl<T: ?Sized> RwLock<T> {
         })?;
         let inner = try_unjudged(self.inner.try_read()).ok_or(TryLockError::WouldBlock)?;
         let guard = self.read_guard(inner, cell, place);
-        judged(self.is_poisoned(), guard).map_err(TryLockError::Poisoned)
+        judged(self.poisons(), guard).map_err(TryLockError::Poisoned)
     }
 
     /// Takes the lock for writing if that is possible now.
@@ -195,7 +195,7 @@ impl<T: ?Sized> RwLock<T> {
         })?;
         let inner = try_unjudged(self.inner.try_write()).ok_or(TryLockError::WouldBlock)?;
         let guard = self.write_guard(inner, cell, place);
-        judged(self.is_poisoned(), guard).map_err(TryLockError::Poisoned)
+        judged(self.poisons(), guard).map_err(TryLockError::Poisoned)
     }
 }
 
