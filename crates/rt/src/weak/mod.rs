@@ -182,6 +182,11 @@ impl World {
         asking.answer
     }
 
+    /// Makes an access that no rule goes with.
+    pub fn ask(&self, pending: Pending, action: Action) -> Value {
+        self.act(pending, action, Rule::Nothing)
+    }
+
     /// Reads an atomic that was made with these bits.
     pub fn load_bits(
         &self,
@@ -353,7 +358,7 @@ impl World {
     /// Takes a lock of the engine.
     pub fn lock(&self, cell: u32, pending: Pending) {
         self.act(pending, Action::Lock { loc: Loc(cell) }, Rule::Nothing);
-        self.inner.borrow_mut().me().asking.round.locked();
+        self.took_lock();
     }
 
     /// Takes a lock of the engine if it is free. Returns whether it was.
@@ -378,7 +383,7 @@ impl World {
         match taken {
             true => {
                 self.check_spun(cell, 0);
-                self.inner.borrow_mut().me().asking.round.locked();
+                self.took_lock();
             }
             false => self.saw_write(cell, HELD),
         }
@@ -391,6 +396,11 @@ impl World {
         if dirty {
             self.progress();
         }
+    }
+
+    /// Notes that the current thread has taken a lock, or its turn.
+    pub fn took_lock(&self) {
+        self.inner.borrow_mut().me().asking.round.locked();
     }
 
     /// Makes a fence.

@@ -104,7 +104,7 @@ impl Round {
 
 impl World {
     /// Notes that the current thread has changed something.
-    pub(super) fn progress(&self) {
+    pub(crate) fn progress(&self) {
         let mut inner = self.inner.borrow_mut();
         let round = &mut inner.me().asking.round;
         (round.progress, round.open, round.timeouts) = (true, false, 0);

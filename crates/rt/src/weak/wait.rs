@@ -23,7 +23,7 @@ impl World {
             _ => Effect::Wait,
         };
         self.update(cell, [order, MemoryOrder::Relaxed], &next, pending);
-        self.inner.borrow_mut().me().asking.round.locked();
+        self.took_lock();
     }
 
     /// The same, and no other thread has its turn until [`end_turn`](Self::end_turn).
@@ -33,7 +33,7 @@ impl World {
             _ => Effect::Wait,
         };
         self.update(cell, [order, MemoryOrder::Relaxed], &next, pending);
-        self.inner.borrow_mut().me().asking.round.locked();
+        self.took_lock();
     }
 
     /// Lets other threads have their turns. It is an update, so that release sequences go on.

@@ -279,7 +279,7 @@ fn factorial(n: usize) -> u64 {
 
 #[test]
 fn increments() {
-    for n in 2..=6 {
+    for n in 2..=7 {
         let adds = move || {
             let add = |_| {
                 code(|m| {
@@ -378,6 +378,7 @@ fn last_zero(n: usize) {
 fn the_last_zero() {
     assert_eq!(count(|| last_zero(5), Memory::Rc11), 64);
     assert_eq!(count(|| last_zero(10), Memory::Rc11), 3328);
+    assert_eq!(count(|| last_zero(15), Memory::Rc11), 147_456);
 }
 
 /// Each thread fills 4 places of a hash table of 128.
