@@ -215,6 +215,16 @@ pub trait Program {
     /// Takes each thread back to where it had so many answers. It may go back further, and then
     /// says in `answers` how many each has kept.
     fn rewind(&mut self, answers: &mut [u32]);
+
+    /// A thread that is answered again wants to do something else than before, so the program
+    /// depends on more than its answers. Threads that are independent are not looked at.
+    ///
+    /// # Panics
+    ///
+    /// Always: the search cannot go on.
+    fn diverged(&mut self, thread: ThreadId) -> ! {
+        panic!("thread {thread} got the same answers and does something else than before")
+    }
 }
 
 impl<P: Program> Program for &mut P {
@@ -242,5 +252,9 @@ impl<P: Program> Program for &mut P {
 
     fn rewind(&mut self, answers: &mut [u32]) {
         (**self).rewind(answers);
+    }
+
+    fn diverged(&mut self, thread: ThreadId) -> ! {
+        (**self).diverged(thread)
     }
 }

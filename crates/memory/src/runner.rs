@@ -20,6 +20,40 @@ pub(crate) struct Runner<P> {
     answers: Vec<u32>,
 }
 
+/// Whether an action makes an event.
+fn fits(action: Action, event: &Event) -> bool {
+    let kinds: &[Kind] = match action {
+        Action::Read { .. } => &[Kind::Load],
+        Action::Write { .. } => &[Kind::Store],
+        Action::Update { .. } => &[
+            Kind::UpdateRead,
+            Kind::UpdateWrite,
+            Kind::FailedUpdate,
+            Kind::Stuck,
+        ],
+        Action::Await { .. } => &[Kind::Await, Kind::Stuck],
+        Action::Lock { .. } => &[Kind::LockRead, Kind::LockWrite],
+        Action::Unlock { .. } => &[Kind::Unlock],
+        Action::Fence { .. } => &[Kind::Fence],
+        Action::Spawn { .. } => &[Kind::Spawn],
+        Action::Join { .. } => &[Kind::Join],
+        Action::Choice { .. } => &[Kind::Choice],
+        Action::Discard | Action::Fail(_) | Action::End => &[],
+    };
+    let place = match action {
+        Action::Read { loc, .. }
+        | Action::Write { loc, .. }
+        | Action::Update { loc, .. }
+        | Action::Await { loc, .. }
+        | Action::Lock { loc }
+        | Action::Unlock { loc } => Some(loc),
+        Action::Spawn { child } | Action::Join { child } => Some(Loc(child.0)),
+        Action::Choice { outcomes } => Some(Loc(outcomes)),
+        _ => None,
+    };
+    kinds.contains(&event.kind) && place.is_none_or(|place| place == event.loc)
+}
+
 impl<P: Program> Runner<P> {
     pub(crate) fn new(program: P) -> Self {
         Self {
@@ -178,6 +212,9 @@ impl<P: Program> Runner<P> {
         let made = &mut self.made[thread.index()];
         for &slot in &graph.thread(thread)[*made as usize..count as usize] {
             let event = graph.event(slot);
+            if !P::INDEPENDENT && !fits(self.program.pending(thread), event) {
+                self.program.diverged(thread);
+            }
             let value = match event.kind {
                 // The program is told what it read, so that it knows what it is about to write.
                 Kind::UpdateRead if !P::INDEPENDENT => {

@@ -41,7 +41,8 @@ use crate::world::Inner;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Builder {
-    /// The memory model. Default: sequential consistency.
+    /// The memory model. Default: sequential consistency until the program asks for a weaker
+    /// ordering, then C++20's orderings (rc11) from the start.
     pub memory: Option<Memory>,
     /// Limit on the steps of one execution. Default: 10 000, and reaching it is an error.
     pub max_depth: Option<u64>,
@@ -207,6 +208,10 @@ pub struct Summary {
     pub random: bool,
     /// Whether the program used orderings weaker than `SeqCst`, which were explored as `SeqCst`.
     pub weak_orderings: bool,
+    /// Why they were, if C++20's orderings would have been explored otherwise.
+    pub weak_refused: Option<String>,
+    /// Whether a weaker ordering would have been explored as such, and none was met.
+    pub no_weak_ordering_met: bool,
     /// Whether spinning threads were suspended: what they do after more rounds without a change was
     /// not explored.
     pub suspended_spins: bool,
@@ -228,6 +233,8 @@ impl Summary {
             memory: Memory::Sc,
             random: false,
             weak_orderings: inner.weak,
+            weak_refused: None,
+            no_weak_ordering_met: false,
             suspended_spins: inner.spun,
             #[cfg(feature = "symbolic")]
             undecided: inner.unknowns.undecided.clone(),
@@ -285,8 +292,13 @@ impl fmt::Display for Summary {
             Memory::Ra => "; release and acquire (RA)",
             Memory::Tso => "; total store order (TSO)",
         })?;
-        if self.weak_orderings {
-            f.write_str(" (weaker orderings were asked for)")?;
+        match &self.weak_refused {
+            Some(why) => write!(f, " (weaker orderings were explored as such: {why})")?,
+            None if self.weak_orderings => f.write_str(" (weaker orderings were asked for)")?,
+            None if self.no_weak_ordering_met && !self.is_complete() => {
+                f.write_str(" (no weaker ordering was met)")?;
+            }
+            None => {}
         }
         if self.suspended_spins {
             f.write_str("; spin loops without the rounds in which nothing changes")?;

@@ -113,7 +113,7 @@ impl<T: ?Sized> UnsafeCell<T> {
         if let Some(memory) = world.memory {
             if memory != Memory::Rc11 {
                 world.refuse(format!(
-                    "an access to an `UnsafeCell` at {place}, since {memory} has no data races; use rc11,"
+                    "an access to an `UnsafeCell` at {place} ({memory} has no data races; use rc11)"
                 ));
             }
             let verb = if writes { "write" } else { "read" };

@@ -35,6 +35,8 @@ pub(crate) enum Stop {
     Diverged(String),
     /// The program does something that cannot be explored under a memory model.
     Refused(String),
+    /// The program has asked for an ordering weaker than sequential consistency.
+    Weak,
 }
 
 /// A step, described for reports.
@@ -75,6 +77,8 @@ pub(crate) struct Simulator {
     guards: Vec<Access>,
     /// Whether the search starts again if a run shows something that it must know from the start.
     pub searching: bool,
+    /// Whether an ordering weaker than sequential consistency ends the search.
+    pub switches: bool,
     /// Returns the result of an execution, for checks of determinism.
     pub observe: Option<Rc<dyn Fn() -> u64>>,
 }
@@ -117,6 +121,7 @@ impl Simulator {
             opening: Vec::new(),
             guards: Vec::new(),
             searching: true,
+            switches: false,
             observe: None,
         };
         simulator.start_anew();
@@ -514,6 +519,10 @@ impl Execution for Simulator {
             if inner.restart && self.searching {
                 drop(inner);
                 resume_unwind(Box::new(Stop::Restart));
+            }
+            if inner.weak && self.switches {
+                drop(inner);
+                resume_unwind(Box::new(Stop::Weak));
             }
         }
         self.stage.record_step();

@@ -65,6 +65,7 @@ pub fn fence(order: Ordering) {
             }
             let mut inner = world.inner.borrow_mut();
             let current = inner.current;
+            inner.weak |= order != Ordering::SeqCst;
             inner.clocks.fence(current, order);
         }
     }

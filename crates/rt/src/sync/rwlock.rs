@@ -100,15 +100,14 @@ impl World {
     }
 
     /// Releases the lock.
-    fn give_weakly(
-        &self,
-        cell: u32,
-        next: &dyn Fn(Value) -> Value,
-        dirty: bool,
-        pending: Pending,
-    ) {
+    fn give_weakly(&self, cell: u32, next: &dyn Fn(Value) -> Value, dirty: bool, pending: Pending) {
         let orders = [MemoryOrder::Release, MemoryOrder::Relaxed];
-        self.update(cell, orders, &|readers| Effect::Write(next(readers)), pending);
+        self.update(
+            cell,
+            orders,
+            &|readers| Effect::Write(next(readers)),
+            pending,
+        );
         if dirty {
             self.progress();
         }

@@ -11,12 +11,12 @@ use mazurka_memory::{Ending, Failure, Memory, Replay, replay_graph};
 use super::program::WeakProgram;
 use super::search::{Explored, Fault, Way};
 use super::tell;
-use crate::builder::{Builder, Summary};
+use crate::builder::{Builder, Summary, explain};
 use crate::check::{Outcomes, Results, too_long};
+use crate::hook;
 use crate::report::{self, About};
 use crate::simulate::Stop;
 use crate::world::world;
-use crate::hook;
 
 /// Why a program is not explored under a memory model.
 pub(crate) struct Refused(pub String);
@@ -56,6 +56,11 @@ impl Builder {
             fail(program, way.memory, fault, count, about);
         }
         if self.max_depth.is_none() {
+            let mut bounds = explored.bounds.iter();
+            let long = bounds.find(|bound| matches!(bound, Bound::MaxDepth(_)));
+            if let (None, Some(&bound)) = (self.memory, long) {
+                return Err(Refused(explain(bound)));
+            }
             too_long(&explored.bounds, explored.executions);
         }
         Ok(explored)
@@ -144,9 +149,13 @@ impl Builder {
         random: bool,
     ) -> Summary {
         let mut bounds = explored.bounds.clone();
+        let drawn = bounds.iter().find_map(|bound| match bound {
+            Bound::Sampled(drawn) => Some(*drawn),
+            _ => None,
+        });
         bounds.retain(|bound| !matches!(bound, Bound::Sampled(_)));
         self.say(Summary {
-            executions: explored.executions,
+            executions: drawn.unwrap_or(explored.executions),
             blocked: explored.blocked,
             bounds,
             random,
@@ -180,7 +189,7 @@ impl Builder {
                     "mazurka: the schedule does not fit: {error}. Is this the program that it was printed for?"
                 ),
                 Err(payload) => match payload.downcast::<Stop>().map(|stop| *stop) {
-                    Ok(Stop::Restart) => {}
+                    Ok(Stop::Restart | Stop::Weak) => {}
                     Ok(Stop::Refused(what)) => Refused(what).fail(memory),
                     Ok(Stop::Diverged(how)) => panic!("{}", report::divergence(&how)),
                     Err(other) => resume_unwind(other),

@@ -188,13 +188,7 @@ impl World {
     }
 
     /// Reads an atomic that was made with these bits.
-    pub fn load_bits(
-        &self,
-        cell: u32,
-        order: MemoryOrder,
-        initial: u64,
-        pending: Pending,
-    ) -> u64 {
+    pub fn load_bits(&self, cell: u32, order: MemoryOrder, initial: u64, pending: Pending) -> u64 {
         let loc = Loc(cell);
         let stale = self.inner.borrow_mut().me().asking.round.stale(cell);
         let read = match stale {
@@ -325,8 +319,7 @@ impl World {
         // SAFETY: only the lifetime changes. `act` drops the pointer before it returns, and a
         // coroutine that is abandoned is never asked again.
         #[allow(unsafe_code)]
-        let rule: *const (dyn Fn(Value) -> Effect + 'static) =
-            unsafe { std::mem::transmute(rule) };
+        let rule: *const (dyn Fn(Value) -> Effect + 'static) = unsafe { std::mem::transmute(rule) };
         self.act(pending, action, Rule::Number(rule))
     }
 

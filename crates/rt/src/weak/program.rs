@@ -194,9 +194,7 @@ impl Program for WeakProgram {
             diverged("a thread was not started that was started before".into())
         };
         match state.life {
-            Life::Unborn => {
-                diverged("a thread was not started that was started before".into())
-            }
+            Life::Unborn => diverged("a thread was not started that was started before".into()),
             Life::Ended => Action::End,
             Life::Failed => Action::Fail(Self::failure(&inner, process)),
             #[cfg(feature = "symbolic")]
@@ -237,5 +235,14 @@ impl Program for WeakProgram {
     fn rewind(&mut self, answers: &mut [u32]) {
         answers.fill(0);
         self.begun = false;
+    }
+
+    fn diverged(&mut self, thread: ThreadId) -> ! {
+        let process = ProcessId(thread.0);
+        let name = self.table.path(process).clone();
+        let did = self.inner(|inner| inner.describe(process));
+        diverged(format!(
+            "in an execution that was run again, thread {name} {did}"
+        ))
     }
 }

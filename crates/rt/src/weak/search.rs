@@ -88,7 +88,7 @@ impl Builder {
             let found = match catch_unwind(search) {
                 Ok(found) => found,
                 Err(payload) => match payload.downcast::<Stop>().map(|stop| *stop) {
-                    Ok(Stop::Restart) => continue,
+                    Ok(Stop::Restart | Stop::Weak) => continue,
                     Ok(Stop::Refused(what)) => return Err(what),
                     Ok(Stop::Diverged(how)) => panic!("{}", report::divergence(&how)),
                     Err(other) => resume_unwind(other),

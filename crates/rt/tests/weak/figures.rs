@@ -1,10 +1,10 @@
 //! Published figures: how many execution graphs each program has under rc11, and under sc by the
 //! same engine and by that of interleavings.
 
+use Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use mazurka_rt::sync::atomic::{AtomicU32, Ordering, fence};
 use mazurka_rt::sync::{Arc, Mutex};
 use mazurka_rt::{Builder, Memory, choose, thread};
-use Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 
 type Memory4 = [AtomicU32; 6];
 type Code = Box<dyn Fn(&Memory4) + Send + Sync>;

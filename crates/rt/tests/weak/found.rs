@@ -380,7 +380,12 @@ fn michael_scott(link: Ordering, follow: Ordering) {
     let head = queue.0.load(Acquire);
     // SAFETY: as above.
     let next = unsafe { (*head).next.load(follow) };
-    if !next.is_null() && queue.0.compare_exchange(head, next, Release, Relaxed).is_ok() {
+    if !next.is_null()
+        && queue
+            .0
+            .compare_exchange(head, next, Release, Relaxed)
+            .is_ok()
+    {
         // SAFETY: as above.
         assert_eq!(unsafe { (*next).value.get() }, 5);
     }
@@ -466,7 +471,9 @@ fn chase_lev_of_two(fenced: bool) {
             let first = top.load(Acquire);
             fence(SeqCst);
             if first < bottom.load(Acquire)
-                && top.compare_exchange(first, first + 1, SeqCst, Relaxed).is_ok()
+                && top
+                    .compare_exchange(first, first + 1, SeqCst, Relaxed)
+                    .is_ok()
             {
                 stolen.push(first);
             }
@@ -580,7 +587,10 @@ fn the_last_of_two_references() {
         other.join().unwrap();
         (count, alone)
     };
-    let mut results = Builder::default().memory(Memory::Rc11).outcomes(count).results;
+    let mut results = Builder::default()
+        .memory(Memory::Rc11)
+        .outcomes(count)
+        .results;
     results.sort();
     assert_eq!(results, [(1, true), (2, false), (2, true)]);
 }
