@@ -160,7 +160,11 @@ impl<P: Program> Runner<P> {
         self.take_back(graph);
         // The write of an update that has read so far is not there yet, nor is its answer.
         let all = graph.thread(thread).len() as u32;
-        if self.made[thread.index()] == all && all > 0 {
+        let started = || {
+            let spawn = graph.spawn_of(thread).map(|spawn| graph.event(spawn));
+            spawn.is_none_or(|spawn| self.made[spawn.thread.index()] > spawn.index)
+        };
+        if self.made[thread.index()] == all && (all > 0 || started()) {
             return;
         }
         if P::INDEPENDENT {

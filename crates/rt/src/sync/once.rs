@@ -214,7 +214,8 @@ impl Once {
         };
         let cell = self.cell(world);
         if world.memory.is_some() {
-            let over = |flag| flag == Value::from(DONE) || (!force && flag == POISONED.into());
+            let over =
+                |flag| flag == Value::from(DONE) || (!force && flag == Value::from(POISONED));
             let pending = Pending {
                 until: Until::Token,
                 ..Pending::read(cell, (KIND, "wait"), place)

@@ -43,7 +43,7 @@ use mazurka_memory::{Action, Effect, Loc, MemoryOrder, Value};
 
 use crate::world::{Inner, Life, Pending, Until, World};
 pub(crate) use check::Refused;
-use spin::Round;
+use spin::{Round, Seen};
 pub(crate) use tell::split;
 
 /// The value of the initial write of an atomic.
@@ -87,8 +87,8 @@ pub(crate) struct BitsRule<'a> {
     initial: u64,
     /// What it writes in place of a value; none if it writes nothing.
     change: &'a dyn Fn(u64) -> Option<u64>,
-    /// It waits instead of writing nothing if it reads this write.
-    stale: Option<Value>,
+    /// It waits instead of changing nothing if it reads these bits.
+    stale: Option<u64>,
 }
 
 /// How the engine names an ordering.
@@ -151,14 +151,17 @@ impl Inner {
                 // SAFETY: as above.
                 #[allow(unsafe_code)]
                 let rule = unsafe { &*rule };
-                match (rule.change)(self.bits_of(read, rule.initial)) {
+                let old = self.bits_of(read, rule.initial);
+                let new = (rule.change)(old);
+                let changes = new.is_some_and(|new| new != old);
+                match new {
+                    _ if !changes && rule.stale == Some(old) => Effect::Wait,
                     Some(bits) => {
                         let asking = &mut self.threads[thread.index()].asking;
                         let name = write_name(thread, asking.made);
                         asking.announce(bits);
                         Effect::Write(name)
                     }
-                    None if rule.stale == Some(read) => Effect::Wait,
                     None => Effect::Keep,
                 }
             }
@@ -190,14 +193,14 @@ impl World {
     /// Reads an atomic that was made with these bits.
     pub fn load_bits(&self, cell: u32, order: MemoryOrder, initial: u64, pending: Pending) -> u64 {
         let loc = Loc(cell);
-        let stale = self.inner.borrow_mut().me().asking.round.stale(cell);
+        let stale = self.stale_bits(cell);
         let read = match stale {
             None => self.act(pending, Action::Read { loc, order }, Rule::Nothing),
-            Some(write) => {
+            Some(_) => {
                 let rule = BitsRule {
                     initial,
                     change: &|_| None,
-                    stale: Some(write),
+                    stale,
                 };
                 let pending = Pending {
                     until: Until::Spin,
@@ -206,8 +209,9 @@ impl World {
                 self.act_on_bits(pending, Action::Await { loc, order }, &rule)
             }
         };
-        self.saw_write(cell, read);
-        self.inner.borrow().bits_of(read, initial)
+        let bits = self.inner.borrow().bits_of(read, initial);
+        self.saw(cell, Seen::Bits { bits, initial });
+        bits
     }
 
     /// Writes bits to an atomic.
@@ -235,7 +239,7 @@ impl World {
         pending: Pending,
     ) -> (u64, bool) {
         let [order, failure] = orders;
-        let stale = self.inner.borrow_mut().me().asking.round.stale(cell);
+        let stale = self.stale_bits(cell);
         let rule = BitsRule {
             initial,
             change,
@@ -254,14 +258,17 @@ impl World {
         let read = self.act_on_bits(Pending { until, ..pending }, action, &rule);
         let old = self.inner.borrow().bits_of(read, initial);
         let new = change(old);
-        match new {
-            Some(bits) => {
-                self.check_spun(cell, read);
-                self.inner.borrow_mut().me().asking.announce(bits);
-                self.wrote();
+        if let Some(bits) = new {
+            self.inner.borrow_mut().me().asking.announce(bits);
+            self.wrote();
+        }
+        let seen = Seen::Bits { bits: old, initial };
+        match new.is_some_and(|new| new != old) {
+            true => {
+                self.check_spun(cell, seen);
                 self.progress();
             }
-            None => self.saw_write(cell, read),
+            false => self.saw(cell, seen),
         }
         (old, new.is_some())
     }
@@ -270,6 +277,14 @@ impl World {
         let rule: *const BitsRule<'_> = rule;
         // The lifetime ends with this call, and so does the use of the pointer.
         self.act(pending, action, Rule::Bits(rule.cast()))
+    }
+
+    /// The bits that the next read of an atomic has to differ from, if the thread spins on it.
+    fn stale_bits(&self, cell: u32) -> Option<u64> {
+        match self.inner.borrow_mut().me().asking.round.stale(cell)? {
+            Seen::Bits { bits, .. } => Some(bits),
+            Seen::Number(_) => None,
+        }
     }
 
     /// Counts a write of the current thread to an atomic.
@@ -323,21 +338,21 @@ impl World {
         self.act(pending, action, Rule::Number(rule))
     }
 
-    /// Reads a location of a primitive whose writes all have different values.
+    /// Reads a location of a primitive.
     pub fn read_value(&self, cell: u32, order: MemoryOrder, pending: Pending) -> Value {
         let loc = Loc(cell);
         let stale = self.inner.borrow_mut().me().asking.round.stale(cell);
         let read = match stale {
-            None => self.act(pending, Action::Read { loc, order }, Rule::Nothing),
-            Some(known) => {
+            Some(Seen::Number(known)) => {
                 let pending = Pending {
                     until: Until::Spin,
                     ..pending
                 };
                 self.wait_for_value(cell, order, &|value| value != known, pending)
             }
+            _ => self.act(pending, Action::Read { loc, order }, Rule::Nothing),
         };
-        self.saw_write(cell, read);
+        self.saw(cell, Seen::Number(read));
         read
     }
 
@@ -375,10 +390,10 @@ impl World {
         };
         match taken {
             true => {
-                self.check_spun(cell, 0);
+                self.check_spun(cell, Seen::Number(0));
                 self.took_lock();
             }
-            false => self.saw_write(cell, HELD),
+            false => self.saw(cell, Seen::Number(HELD)),
         }
         taken
     }

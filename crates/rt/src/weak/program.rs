@@ -9,6 +9,7 @@ use std::rc::Rc;
 use mazurka_core::{ProcessId, ProcessPath, ProcessTable};
 use mazurka_memory::{Action, Effect, Loc, Memory, Program, ThreadId, Value};
 
+use super::spin::Seen;
 use crate::builder::Builder;
 use crate::simulate::{RecordedStep, Stage, Stop, Table, diverged};
 use crate::world::{Inner, Life};
@@ -132,7 +133,10 @@ impl WeakProgram {
         let inner = self.stage.world.inner.borrow();
         let waits = inner.threads[thread.index()].asking.round.waits_for();
         let mut watched = waits.unwrap_or_default().iter();
-        watched.all(|&(cell, write)| last(Loc(cell)) == write)
+        watched.all(|&(cell, seen)| match seen {
+            Seen::Bits { bits, initial } => inner.bits_of(last(Loc(cell)), initial) == bits,
+            Seen::Number(value) => last(Loc(cell)) == value,
+        })
     }
 
     /// Lets a spinning thread look again and again, though nothing changes. Returns the number of

@@ -1,9 +1,9 @@
 //! Loops that wait by looking again, under a memory model.
 //!
 //! A thread that yields after a round in which it changed nothing would do the same again if it
-//! read the same again (spin.rs). So in the next round one of its reads must see another write: it
-//! becomes an await of the engine, which admits every other write. Coherence makes that a later
-//! one. If the round read several locations, which of them is the first to differ is a choice; an
+//! read the same again (spin.rs). So in the next round one of its reads must see another value: it
+//! becomes an await of the engine. Coherence makes that a later write. An update that writes what
+//! was there already (`swap(true)` of a lock that is held) changes nothing, too. If the round read several locations, which of them is the first to differ is a choice; an
 //! execution in which an earlier one differs is discarded, since another choice has it.
 //!
 //! Where no thread can go on, such an await is stuck at the last write. Its execution counts as a
@@ -13,8 +13,16 @@
 
 use mazurka_memory::Value;
 
-use super::World;
-use crate::world::{Pending, Place};
+use crate::world::{Pending, Place, World};
+
+/// What a thread has read from a location.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Seen {
+    /// The bits of an atomic that was made with others.
+    Bits { bits: u64, initial: u64 },
+    /// The value of a location of a primitive.
+    Number(Value),
+}
 
 /// A round that reads more locations than this is not taken for a round of a spin loop.
 const MOST_WATCHED: usize = 32;
@@ -25,8 +33,8 @@ const MOST_IN_LOCKS: u32 = 4;
 /// What a thread has done since its last yield.
 #[derive(Debug, Default)]
 pub(super) struct Round {
-    /// The locations that it has read, with the write that each read last.
-    watched: Vec<(u32, Value)>,
+    /// The locations that it has read, with what it has read there last.
+    watched: Vec<(u32, Seen)>,
     /// It has changed something.
     progress: bool,
     /// It has taken a lock.
@@ -36,7 +44,7 @@ pub(super) struct Round {
     /// Rounds in vain in a row that took locks.
     in_locks: u32,
     /// What the round before read, if it was in vain: one of these reads has to differ.
-    spun: Vec<(u32, Value)>,
+    spun: Vec<(u32, Seen)>,
     /// The index of the first that differs.
     chosen: usize,
     /// Whether the thread has not yet read that one again.
@@ -64,14 +72,14 @@ impl Round {
         self.locked = true;
     }
 
-    /// The write that the next read of a location must not see, if there is one.
-    pub fn stale(&self, cell: u32) -> Option<Value> {
-        let (chosen, write) = *self.spun.get(self.chosen)?;
-        (self.open && chosen == cell).then_some(write)
+    /// What the next read of a location must not see, if there is something.
+    pub fn stale(&self, cell: u32) -> Option<Seen> {
+        let (chosen, seen) = *self.spun.get(self.chosen)?;
+        (self.open && chosen == cell).then_some(seen)
     }
 
     /// Notes a read of a location. Returns whether it is one of which this round was not to be.
-    fn read_again(&mut self, cell: u32, write: Value) -> bool {
+    fn read_again(&mut self, cell: u32, seen: Seen) -> bool {
         if !self.open {
             return false;
         }
@@ -81,23 +89,23 @@ impl Round {
         if at == self.chosen {
             self.open = false;
         }
-        at < self.chosen && self.spun[at].1 != write
+        at < self.chosen && self.spun[at].1 != seen
     }
 
-    fn watch(&mut self, cell: u32, write: Value) {
+    fn watch(&mut self, cell: u32, seen: Seen) {
         if self.progress {
             return;
         }
         let known = self.watched.iter().position(|(known, _)| *known == cell);
         match known {
-            Some(at) => self.watched[at].1 = write,
+            Some(at) => self.watched[at].1 = seen,
             None if self.watched.len() == MOST_WATCHED => self.progress = true,
-            None => self.watched.push((cell, write)),
+            None => self.watched.push((cell, seen)),
         }
     }
 
     /// What the thread spins on, while it waits for a change.
-    pub fn waits_for(&self) -> Option<&[(u32, Value)]> {
+    pub fn waits_for(&self) -> Option<&[(u32, Seen)]> {
         self.open.then_some(&self.spun[..])
     }
 }
@@ -110,17 +118,17 @@ impl World {
         (round.progress, round.open, round.timeouts) = (true, false, 0);
     }
 
-    /// Notes which write the current thread has read, without changing anything.
-    pub(super) fn saw_write(&self, cell: u32, write: Value) {
-        self.check_spun(cell, write);
-        self.inner.borrow_mut().me().asking.round.watch(cell, write);
+    /// Notes what the current thread has read, without changing anything.
+    pub(super) fn saw(&self, cell: u32, seen: Seen) {
+        self.check_spun(cell, seen);
+        self.inner.borrow_mut().me().asking.round.watch(cell, seen);
     }
 
     /// Discards the execution if this round was not to read that.
-    pub(super) fn check_spun(&self, cell: u32, write: Value) {
+    pub(super) fn check_spun(&self, cell: u32, seen: Seen) {
         let wrong = {
             let mut inner = self.inner.borrow_mut();
-            inner.me().asking.round.read_again(cell, write)
+            inner.me().asking.round.read_again(cell, seen)
         };
         if wrong {
             self.discard();

@@ -242,6 +242,35 @@ fn spin_lock(taken: Ordering, given: Ordering) {
     assert_eq!(data.get(), 2);
 }
 
+/// The same with a swap, which writes also when it fails.
+fn swap_lock(taken: Ordering, threads: usize) {
+    let lock = Arc::new(AtomicBool::new(false));
+    let data = Arc::new(Shared::new(0));
+    let all: Vec<_> = (0..threads)
+        .map(|_| {
+            let (lock, data) = (lock.clone(), data.clone());
+            thread::spawn(move || {
+                while lock.swap(true, taken) {
+                    hint::spin_loop();
+                }
+                data.set(data.get() + 1);
+                lock.store(false, Release);
+            })
+        })
+        .collect();
+    for one in all {
+        one.join().unwrap();
+    }
+    assert_eq!(data.get(), threads);
+}
+
+#[test]
+fn a_spin_lock_that_swaps() {
+    passes(|| swap_lock(Acquire, 2));
+    passes(|| swap_lock(Acquire, 3));
+    fails("data race", || swap_lock(Relaxed, 2));
+}
+
 #[test]
 fn a_spin_lock() {
     passes(|| spin_lock(Acquire, Release));
