@@ -196,7 +196,8 @@ impl Builder {
 pub struct Summary {
     /// Number of really different executions.
     pub executions: u64,
-    /// Number of runs that turned out to be explored already; always 0 without `RwLock`.
+    /// Number of runs that turned out to be explored already; always 0 without `RwLock` under
+    /// sequential consistency.
     pub blocked: u64,
     /// The bounds that were hit.
     pub bounds: Vec<Bound>,

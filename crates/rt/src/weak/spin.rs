@@ -3,12 +3,14 @@
 //! A thread that yields after a round in which it changed nothing would do the same again if it
 //! read the same again (spin.rs). So in the next round one of its reads must see another value: it
 //! becomes an await of the engine. Coherence makes that a later write. An update that writes what
-//! was there already (`swap(true)` of a lock that is held) changes nothing, too. If the round read several locations, which of them is the first to differ is a choice; an
+//! was there already (`swap(true)` of a lock that is held) changes nothing, too.
+//!
+//! If the round read several locations, which of them is the first to differ is a choice; an
 //! execution in which an earlier one differs is discarded, since another choice has it.
 //!
 //! Where no thread can go on, such an await is stuck at the last write. Its execution counts as a
-//! deadlock only if all locations of the round are at their last write, and if the thread, left to
-//! itself, would read them for ever (`WeakProgram::spins_for_ever`). A loop that gives up after
+//! deadlock only if all locations of the round are as they were read, and if the thread, left to
+//! itself, would read them for ever (`WeakProgram::gives_up_after`). A loop that gives up after
 //! some rounds makes the search start again with as many rounds in which nothing has to differ.
 
 use mazurka_memory::Value;

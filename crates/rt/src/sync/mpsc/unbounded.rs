@@ -13,7 +13,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
 use mazurka_core::{Access, AccessKind, Claims};
-use mazurka_memory::{MemoryOrder, Value};
+use mazurka_memory::{Effect, MemoryOrder, Value};
 
 use super::{RecvError, SendError, TryRecvError};
 use crate::names::Meta;
@@ -24,6 +24,8 @@ const KIND: &str = "channel";
 /// Values of the flag of a message under a memory model: it has arrived, or will never.
 const ARRIVED: Value = 1;
 const GONE: Value = 2;
+/// What the end of the last sender adds to the turns of the channel, one for each message.
+const CLOSED: Value = 1 << 40;
 
 pub(super) struct Unbounded<T> {
     meta: Meta,
@@ -115,6 +117,8 @@ impl<T> Unbounded<T> {
             world.take_turn(part, MemoryOrder::AcqRel, pending);
             self.senders.set(self.senders.get() - 1);
             if self.senders.get() == 0 {
+                let close = |turns| Effect::Write(turns + CLOSED);
+                world.update(cell, [MemoryOrder::Relaxed; 2], &close, pending);
                 world.signal(cell, GONE, pending);
             }
             return world.progress();
@@ -238,16 +242,21 @@ impl<T> Unbounded<T> {
         let flag = self.next_message(world);
         let pending = Pending::read(flag, (KIND, verb), place);
         if world.memory.is_some() {
-            return match world.read_value(flag, MemoryOrder::Acquire, pending) {
-                0 => {
-                    world.note(|| "there is nothing".into());
-                    Err(TryRecvError::Empty)
-                }
-                value => {
-                    let message = self.pop_weakly(world, value);
-                    message.ok_or(TryRecvError::Disconnected)
-                }
+            // As in std, a message whose sender has its place but has not yet arrived is waited for.
+            let cell = world.cell(&self.meta, KIND);
+            let turns = world.read_value(cell, MemoryOrder::Relaxed, pending);
+            if turns < CLOSED && turns <= Value::from(self.received.get()) {
+                world.note(|| "there is nothing".into());
+                return Err(TryRecvError::Empty);
+            }
+            let pending = Pending {
+                until: Until::Flag(flag),
+                ..pending
             };
+            let there = |value| value != 0;
+            let value = world.wait_for_value(flag, MemoryOrder::Acquire, &there, pending);
+            let message = self.pop_weakly(world, value);
+            return message.ok_or(TryRecvError::Disconnected);
         }
         world.turn(pending);
         if world.inner.borrow().cells[flag as usize].flag != 0 {
