@@ -65,7 +65,7 @@ pub(crate) struct Asking {
     made: usize,
     round: Round,
     /// The number of its waits for a token.
-    waits: Value,
+    waits: u32,
     /// For each thread, how many of its drops of an `Arc` happen before by spawn and join alone.
     pub family: Vec<u32>,
 }

@@ -12,10 +12,12 @@ use mazurka_memory::{Action, Effect, Loc, Memory, Program, ThreadId, Value};
 use super::spin::Seen;
 use crate::builder::Builder;
 use crate::simulate::{RecordedStep, Stage, Stop, Table, diverged};
-use crate::world::{Inner, Life};
+use crate::world::{Inner, Life, Until};
 
 /// So many rounds in vain are taken for ever.
 const PATIENCE: u32 = 200;
+/// So many accesses, too.
+const MOST_STEPS: u32 = 20_000;
 
 /// A closure and its threads.
 pub(crate) struct WeakProgram {
@@ -142,26 +144,33 @@ impl WeakProgram {
     /// Lets a spinning thread look again and again, though nothing changes. Returns the number of
     /// rounds after which it gives up; none if it never does.
     pub fn gives_up_after(&mut self, thread: ThreadId, last: impl Fn(Loc) -> Value) -> Option<u32> {
-        let yields = |program: &Self| {
+        let state = |program: &Self| {
             let inner = program.stage.world.inner.borrow();
-            inner.threads[thread.index()].asking.round.yields
+            let thread = &inner.threads[thread.index()];
+            let spins = thread.pending.until == Until::Spin;
+            (thread.asking.round.yields, spins)
         };
-        let before = yields(self);
+        let (before, _) = state(self);
+        let mut steps = 0;
         let rounds = loop {
-            let value = match self.pending(thread) {
-                Action::Read { loc, .. } | Action::Await { loc, .. } => last(loc),
-                Action::Update { loc, .. } => {
+            let action = self.pending(thread);
+            let (yields, spins) = state(self);
+            let value = match action {
+                Action::Read { loc, .. } => last(loc),
+                Action::Await { loc, .. } | Action::Update { loc, .. } => {
                     let value = last(loc);
                     match self.modify(thread, value) {
-                        Effect::Write(_) => break Some(yields(self) - before),
-                        Effect::Keep | Effect::Wait => value,
+                        Effect::Keep => value,
+                        Effect::Wait if spins => value,
+                        // It changes something, or waits for something else.
+                        Effect::Wait | Effect::Write(_) => break Some(yields - before),
                     }
                 }
                 Action::Choice { .. } | Action::Fence { .. } => 0,
-                Action::Lock { .. } => break None,
-                _ => break Some(yields(self) - before),
+                _ => break Some(yields - before),
             };
-            if yields(self) - before > PATIENCE {
+            steps += 1;
+            if yields - before > PATIENCE || steps > MOST_STEPS {
                 break None;
             }
             let length = self.log.len();

@@ -96,10 +96,16 @@ impl Builder {
             };
             match watch.rounds {
                 None => return Ok(watch.conclude(found)),
-                Some(rounds) if rounds > MOST_ROUNDS => {
-                    return Err(format!("a spin loop that gives up after {rounds} rounds"));
+                // Each time more rounds may be in vain.
+                Some(rounds) => {
+                    let spins = program.inner(|inner| {
+                        inner.spins += rounds.max(1);
+                        inner.spins
+                    });
+                    if spins > self.spins + MOST_ROUNDS {
+                        return Err(format!("a spin loop that gives up after {spins} rounds"));
+                    }
                 }
-                Some(rounds) => program.inner(|inner| inner.spins = inner.spins.max(rounds)),
             }
         }
     }

@@ -5,8 +5,10 @@
 //! thread holds its turn, because it has still to choose. The rf of the turns orders them whatever
 //! their memory order, which is that of what the object promises.
 //!
-//! A thread that waits enlists in its turn. Then it awaits its token, the number of its wait, which
-//! the thread that wakes it writes. The token is released and acquired.
+//! A thread that waits enlists in its turn. Then it awaits its token, which the thread that wakes it
+//! writes. The token is released and acquired. Each wait has a location of its own: the threads that
+//! wake one thread twice need not be ordered, and so the second token could come before the first in
+//! the order of the writes of one location.
 
 use mazurka_memory::{Effect, MemoryOrder, Value};
 
@@ -47,7 +49,9 @@ impl World {
         let mut inner = self.inner.borrow_mut();
         let thread = inner.current.0;
         inner.me().asking.waits += 1;
-        let round = inner.me().asking.waits as u32;
+        let round = inner.me().asking.waits;
+        let tokens = inner.me().cells[TOKEN];
+        inner.new_part(tokens, round, "token");
         inner.cells[cell as usize].waiters.push(Waiter {
             thread,
             round,
@@ -58,16 +62,17 @@ impl World {
 
     /// Waits until another thread has woken this one.
     pub(crate) fn await_token(&self, what: (&'static str, &'static str), place: Place) {
-        let (token, wait) = {
-            let mut inner = self.inner.borrow_mut();
-            (inner.me().cells[TOKEN], inner.me().asking.waits)
+        let token = {
+            let inner = self.inner.borrow();
+            let me = &inner.threads[inner.current.index()];
+            inner.part(me.cells[TOKEN], me.asking.waits)
         };
+        let token = token.expect("it was made when the thread enlisted");
         let pending = Pending {
             until: Until::Token,
             ..Pending::new(None, what, place)
         };
-        let woken = |value: Value| value >= wait;
-        self.wait_for_value(token, MemoryOrder::Acquire, &woken, pending);
+        self.wait_for_value(token, MemoryOrder::Acquire, &|value| value != 0, pending);
         self.progress();
     }
 
@@ -118,9 +123,14 @@ impl World {
         pending: Pending,
     ) {
         for waiter in waiters {
-            let token = self.inner.borrow().threads[waiter.thread as usize].cells[TOKEN];
-            let wait = Value::from(waiter.round);
-            self.write_value(token, MemoryOrder::Release, wait, pending);
+            let token = {
+                let inner = self.inner.borrow();
+                let tokens = inner.threads[waiter.thread as usize].cells[TOKEN];
+                inner.part(tokens, waiter.round)
+            };
+            if let Some(token) = token {
+                self.write_value(token, MemoryOrder::Release, 1, pending);
+            }
         }
     }
 

@@ -163,6 +163,31 @@ fn two_sends_do_not_synchronise() {
     assert!(report.starts_with("data race"), "{report}");
 }
 
+/// The two threads that wake the same thread are not ordered, and none of their tokens is lost.
+#[test]
+fn a_thread_is_woken_twice() {
+    let found = builder().memory(Memory::Rc11).check(|| {
+        let shared = Arc::new((Mutex::new(0), Condvar::new()));
+        let adding: Vec<_> = (0..2)
+            .map(|_| {
+                let shared = shared.clone();
+                thread::spawn(move || {
+                    *shared.0.lock().unwrap() += 1;
+                    shared.1.notify_one();
+                })
+            })
+            .collect();
+        for wanted in 1..=2 {
+            let count = shared.0.lock().unwrap();
+            drop(shared.1.wait_while(count, |count| *count < wanted).unwrap());
+        }
+        for one in adding {
+            one.join().unwrap();
+        }
+    });
+    assert!(found.is_complete());
+}
+
 #[test]
 fn who_gets_a_notification_is_a_choice() {
     let body = || {

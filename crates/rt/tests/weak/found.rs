@@ -554,7 +554,23 @@ fn a_loop_that_waits_for_ever() {
             thread::yield_now();
         }
     });
-    // A loop that gives up is none.
+    // A loop that gives up is none, also if it waits for something else then.
+    passes(|| {
+        let flag = Arc::new(AtomicBool::new(false));
+        let (other, main) = (flag.clone(), thread::current());
+        let thread = thread::spawn(move || {
+            other.store(true, Relaxed);
+            main.unpark();
+        });
+        for _ in 0..2 {
+            if flag.load(Relaxed) {
+                break;
+            }
+            hint::spin_loop();
+        }
+        thread::park();
+        thread.join().unwrap();
+    });
     passes(|| {
         let flag = Arc::new(AtomicBool::new(false));
         let other = flag.clone();

@@ -242,7 +242,7 @@ impl<T> Unbounded<T> {
         let flag = self.next_message(world);
         let pending = Pending::read(flag, (KIND, verb), place);
         if world.memory.is_some() {
-            // As in std, a message whose sender has its place but has not yet arrived is waited for.
+            // As in std, a message that has its place and has not yet arrived is waited for.
             let cell = world.cell(&self.meta, KIND);
             let turns = world.read_value(cell, MemoryOrder::Relaxed, pending);
             if turns < CLOSED && turns <= Value::from(self.received.get()) {
