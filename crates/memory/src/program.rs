@@ -8,7 +8,11 @@
 //! The protocol:
 //! 1. `pending(t)` is asked for threads that have started: the first
 //!    [`initial_threads`](Program::initial_threads), and those that a spawn has started.
-//! 2. `modify(t, v)` is asked only while an update or an await is pending. It changes nothing.
+//! 2. `modify(t, v)` is asked only while an update or an await is pending. It changes nothing that
+//!    the engine could see. Where threads are not independent, an update that has read is asked
+//!    last with the value that it read, and all writes that the engine knows have been announced
+//!    by `pending` or `modify` since the last `rewind`. So a value may be the name of a write, and
+//!    the program keeps what was written, as real code must, whose pointers differ in each run.
 //! 3. `answer(t, v)` makes the pending access of thread `t`. Accesses of different threads are
 //!    answered in an order that extends po ∪ rf, so plain memory of real code holds the values that
 //!    race-free code expects. Threads that share nothing but what the engine knows say so with
@@ -216,4 +220,47 @@ pub trait Program {
     /// Takes each thread back to where it had so many answers. It may go back further, and then
     /// says in `answers` how many each has kept.
     fn rewind(&mut self, answers: &mut [u32]);
+
+    /// A thread that is answered again wants to do something else than before, so the program
+    /// depends on more than its answers. Threads that are independent are not looked at.
+    ///
+    /// # Panics
+    ///
+    /// Always: the search cannot go on.
+    fn diverged(&mut self, thread: ThreadId) -> ! {
+        panic!("thread {thread} got the same answers and does something else than before")
+    }
+}
+
+impl<P: Program> Program for &mut P {
+    const INDEPENDENT: bool = P::INDEPENDENT;
+    const NUMBERED_AS_MET: bool = P::NUMBERED_AS_MET;
+
+    fn initial_threads(&self) -> u32 {
+        (**self).initial_threads()
+    }
+
+    fn initial_value(&self, loc: Loc) -> Value {
+        (**self).initial_value(loc)
+    }
+
+    fn pending(&mut self, thread: ThreadId) -> Action {
+        (**self).pending(thread)
+    }
+
+    fn modify(&mut self, thread: ThreadId, read: Value) -> Effect {
+        (**self).modify(thread, read)
+    }
+
+    fn answer(&mut self, thread: ThreadId, value: Value) {
+        (**self).answer(thread, value);
+    }
+
+    fn rewind(&mut self, answers: &mut [u32]) {
+        (**self).rewind(answers);
+    }
+
+    fn diverged(&mut self, thread: ThreadId) -> ! {
+        (**self).diverged(thread)
+    }
 }

@@ -20,6 +20,40 @@ pub(crate) struct Runner<P> {
     answers: Vec<u32>,
 }
 
+/// Whether an action makes an event.
+fn fits(action: Action, event: &Event) -> bool {
+    let kinds: &[Kind] = match action {
+        Action::Read { .. } => &[Kind::Load],
+        Action::Write { .. } => &[Kind::Store],
+        Action::Update { .. } => &[
+            Kind::UpdateRead,
+            Kind::UpdateWrite,
+            Kind::FailedUpdate,
+            Kind::Stuck,
+        ],
+        Action::Await { .. } => &[Kind::Await, Kind::Stuck],
+        Action::Lock { .. } => &[Kind::LockRead, Kind::LockWrite],
+        Action::Unlock { .. } => &[Kind::Unlock],
+        Action::Fence { .. } => &[Kind::Fence],
+        Action::Spawn { .. } => &[Kind::Spawn],
+        Action::Join { .. } => &[Kind::Join],
+        Action::Choice { .. } => &[Kind::Choice],
+        Action::Discard | Action::Fail(_) | Action::End => &[],
+    };
+    let place = match action {
+        Action::Read { loc, .. }
+        | Action::Write { loc, .. }
+        | Action::Update { loc, .. }
+        | Action::Await { loc, .. }
+        | Action::Lock { loc }
+        | Action::Unlock { loc } => Some(loc),
+        Action::Spawn { child } | Action::Join { child } => Some(Loc(child.0)),
+        Action::Choice { outcomes } => Some(Loc(outcomes)),
+        _ => None,
+    };
+    kinds.contains(&event.kind) && place.is_none_or(|place| place == event.loc)
+}
+
 impl<P: Program> Runner<P> {
     pub(crate) fn new(program: P) -> Self {
         Self {
@@ -65,10 +99,14 @@ impl<P: Program> Runner<P> {
         }
     }
 
-    /// What the pending update or await of a thread does with a value.
+    /// What the pending update or await of a thread does with a value. A program that keeps
+    /// values itself knows that of each write in the graph only if all threads are there.
     #[inline]
     pub(crate) fn modify(&mut self, graph: &mut Graph, thread: ThreadId, read: Value) -> Effect {
-        self.catch_up(graph, thread);
+        match P::INDEPENDENT {
+            true => self.catch_up(graph, thread),
+            false => _ = self.program(graph),
+        }
         self.program.modify(thread, read)
     }
 
@@ -122,7 +160,11 @@ impl<P: Program> Runner<P> {
         self.take_back(graph);
         // The write of an update that has read so far is not there yet, nor is its answer.
         let all = graph.thread(thread).len() as u32;
-        if self.made[thread.index()] == all && all > 0 {
+        let started = || {
+            let spawn = graph.spawn_of(thread).map(|spawn| graph.event(spawn));
+            spawn.is_none_or(|spawn| self.made[spawn.thread.index()] > spawn.index)
+        };
+        if self.made[thread.index()] == all && (all > 0 || started()) {
             return;
         }
         if P::INDEPENDENT {
@@ -174,7 +216,15 @@ impl<P: Program> Runner<P> {
         let made = &mut self.made[thread.index()];
         for &slot in &graph.thread(thread)[*made as usize..count as usize] {
             let event = graph.event(slot);
+            if !P::INDEPENDENT && !fits(self.program.pending(thread), event) {
+                self.program.diverged(thread);
+            }
             let value = match event.kind {
+                // The program is told what it read, so that it knows what it is about to write.
+                Kind::UpdateRead if !P::INDEPENDENT => {
+                    self.program.modify(thread, event.value);
+                    continue;
+                }
                 Kind::UpdateRead | Kind::LockRead | Kind::Stuck => continue,
                 Kind::UpdateWrite => {
                     let read = graph.before(event).expect("an update reads first");

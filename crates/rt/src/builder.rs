@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use mazurka_core::{Bound, Limits};
 use mazurka_explore::Stateless as Algorithm;
+use mazurka_memory::Memory;
 
 use crate::world::Inner;
 
@@ -15,6 +16,7 @@ use crate::world::Inner;
 ///
 /// | variable | field |
 /// |---|---|
+/// | `MAZURKA_MEMORY` (`rc11`, `ra`, `tso` or `sc`) | `memory` |
 /// | `MAZURKA_MAX_DEPTH` | `max_depth` |
 /// | `MAZURKA_MAX_STEPS` | `max_steps` |
 /// | `MAZURKA_MAX_EXECUTIONS` | `max_executions` |
@@ -39,6 +41,9 @@ use crate::world::Inner;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Builder {
+    /// The memory model. Default: sequential consistency until the program asks for a weaker
+    /// ordering, then C++20's orderings (rc11) from the start.
+    pub memory: Option<Memory>,
     /// Limit on the steps of one execution. Default: 10 000, and reaching it is an error.
     pub max_depth: Option<u64>,
     /// Limit on the total number of steps.
@@ -67,12 +72,17 @@ pub struct Builder {
     pub quiet: bool,
     #[doc(hidden)]
     pub algorithm: Algorithm,
+    /// Explores execution graphs under sequential consistency too, for tests of the engine.
+    #[doc(hidden)]
+    pub graphs: bool,
 }
 
 impl Default for Builder {
     /// The defaults, without the environment.
     fn default() -> Self {
         Self {
+            memory: None,
+            graphs: false,
             max_depth: None,
             max_steps: None,
             max_executions: None,
@@ -112,6 +122,7 @@ impl Builder {
         });
         let default = Self::default();
         Self {
+            memory: variable("MAZURKA_MEMORY", "one of rc11, ra, tso, sc"),
             max_depth: variable("MAZURKA_MAX_DEPTH", number),
             max_steps: variable("MAZURKA_MAX_STEPS", number),
             max_executions: variable("MAZURKA_MAX_EXECUTIONS", number),
@@ -124,6 +135,43 @@ impl Builder {
             replay: variable("MAZURKA_REPLAY", "a schedule"),
             ..default
         }
+    }
+
+    /// Sets the memory model.
+    ///
+    /// ```
+    /// use mazurka_rt::sync::atomic::{AtomicU32, Ordering::Relaxed};
+    /// use mazurka_rt::sync::Arc;
+    /// use mazurka_rt::{Builder, Memory, thread};
+    ///
+    /// // Both threads may miss the other's write.
+    /// let buffering = || {
+    ///     let (x, y) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));
+    ///     let other = {
+    ///         let (x, y) = (x.clone(), y.clone());
+    ///         thread::spawn(move || {
+    ///             x.store(1, Relaxed);
+    ///             y.load(Relaxed)
+    ///         })
+    ///     };
+    ///     y.store(1, Relaxed);
+    ///     (x.load(Relaxed), other.join().unwrap())
+    /// };
+    /// let count = |memory| Builder::new().memory(memory).outcomes(buffering).results.len();
+    /// assert_eq!((count(Memory::Sc), count(Memory::Rc11)), (3, 4));
+    /// ```
+    #[must_use]
+    pub fn memory(self, memory: Memory) -> Self {
+        Self {
+            memory: Some(memory),
+            ..self
+        }
+    }
+
+    /// Returns the model whose execution graphs are to be explored; none for interleavings.
+    pub(crate) fn graph_model(&self) -> Option<Memory> {
+        let wanted = self.memory.filter(|&memory| memory != Memory::Sc);
+        wanted.or_else(|| self.graphs.then_some(Memory::Sc))
     }
 
     /// Returns the limit on comparisons of inputs in one execution.
@@ -148,16 +196,23 @@ impl Builder {
 pub struct Summary {
     /// Number of really different executions.
     pub executions: u64,
-    /// Number of runs that turned out to be explored already; always 0 without `RwLock`.
+    /// Number of runs that turned out to be explored already; always 0 without `RwLock` under
+    /// sequential consistency.
     pub blocked: u64,
     /// The bounds that were hit.
     pub bounds: Vec<Bound>,
     /// The bound on preemptions, if it left anything out.
     pub max_preemptions: Option<u32>,
+    /// The memory model.
+    pub memory: Memory,
     /// Whether executions were drawn at random.
     pub random: bool,
     /// Whether the program used orderings weaker than `SeqCst`, which were explored as `SeqCst`.
     pub weak_orderings: bool,
+    /// Why they were, if C++20's orderings would have been explored otherwise.
+    pub weak_refused: Option<String>,
+    /// Whether a weaker ordering would have been explored as such, and none was met.
+    pub no_weak_ordering_met: bool,
     /// Whether spinning threads were suspended: what they do after more rounds without a change was
     /// not explored.
     pub suspended_spins: bool,
@@ -176,8 +231,11 @@ impl Summary {
             blocked: 0,
             bounds: Vec::new(),
             max_preemptions: None,
+            memory: Memory::Sc,
             random: false,
             weak_orderings: inner.weak,
+            weak_refused: None,
+            no_weak_ordering_met: false,
             suspended_spins: inner.spun,
             #[cfg(feature = "symbolic")]
             undecided: inner.unknowns.undecided.clone(),
@@ -229,9 +287,19 @@ impl fmt::Display for Summary {
             why.extend(places.map(|at| format!("only some values of an input at {at}")));
             write!(f, "not complete: {}", why.join(", "))?;
         }
-        f.write_str("; sequential consistency")?;
-        if self.weak_orderings {
-            f.write_str(" (weaker orderings were asked for)")?;
+        f.write_str(match self.memory {
+            Memory::Sc => "; sequential consistency",
+            Memory::Rc11 => "; C++20 orderings without load buffering (RC11)",
+            Memory::Ra => "; release and acquire (RA)",
+            Memory::Tso => "; total store order (TSO)",
+        })?;
+        match &self.weak_refused {
+            Some(why) => write!(f, " (weaker orderings were explored as such: {why})")?,
+            None if self.weak_orderings => f.write_str(" (weaker orderings were asked for)")?,
+            None if self.no_weak_ordering_met && !self.is_complete() => {
+                f.write_str(" (no weaker ordering was met)")?;
+            }
+            None => {}
         }
         if self.suspended_spins {
             f.write_str("; spin loops without the rounds in which nothing changes")?;

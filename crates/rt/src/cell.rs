@@ -4,11 +4,14 @@ use std::fmt;
 use std::panic::Location;
 
 use mazurka_core::{Mishap, MishapKind};
+use mazurka_memory::Memory;
 
 use crate::names::Meta;
-use crate::world::{Failure, Place, world};
+use crate::world::{Failure, Pending, Place, world};
 
 pub use std::cell::{BorrowError, BorrowMutError, Cell, LazyCell, OnceCell, Ref, RefCell, RefMut};
+
+const KIND: &str = "UnsafeCell";
 
 /// Data that threads share at their own risk; the counterpart of [`std::cell::UnsafeCell`].
 ///
@@ -28,6 +31,9 @@ impl<T> UnsafeCell<T> {
     #[track_caller]
     pub fn new(value: T) -> Self {
         let cell = Self::const_new(value);
+        if let Some(world) = world().filter(|world| world.memory.is_some()) {
+            world.inner.borrow_mut().created(&cell.meta, KIND);
+        }
         cell.check(true, Location::caller());
         cell
     }
@@ -70,9 +76,9 @@ impl<T: ?Sized> UnsafeCell<T> {
         F: FnOnce(*const T) -> R,
     {
         let place = Location::caller();
-        self.check(false, place);
+        let begun = self.check(false, place);
         let result = f(self.inner.get().cast_const());
-        self.check(false, place);
+        self.check_end(false, place, begun);
         result
     }
 
@@ -83,23 +89,44 @@ impl<T: ?Sized> UnsafeCell<T> {
         F: FnOnce(*mut T) -> R,
     {
         let place = Location::caller();
-        self.check(true, place);
+        let begun = self.check(true, place);
         let result = f(self.inner.get());
-        self.check(true, place);
+        self.check_end(true, place, begun);
         result
     }
 
-    /// Checks an access when it begins and when it ends.
-    fn check(&self, writes: bool, place: Place) {
+    /// Checks an access that ends. Under a memory model it is a point in the order of the thread's
+    /// accesses, so there is nothing to check if no other access came since it began.
+    fn check_end(&self, writes: bool, place: Place, begun: u32) {
+        let modelled = world().filter(|world| world.memory.is_some());
+        if modelled.is_none_or(|world| world.answers() != begun) {
+            self.check(writes, place);
+        }
+    }
+
+    /// Checks an access when it begins. Returns how many answers of a memory model the thread has
+    /// got.
+    fn check(&self, writes: bool, place: Place) -> u32 {
         let Some(world) = world() else {
-            return;
+            return 0;
         };
+        if let Some(memory) = world.memory {
+            if memory != Memory::Rc11 {
+                world.refuse(format!(
+                    "an access to an `UnsafeCell` at {place} ({memory} has no data races; use rc11)"
+                ));
+            }
+            let verb = if writes { "write" } else { "read" };
+            let cell = world.cell(&self.meta, KIND);
+            world.plain(cell, writes, Pending::new(None, (KIND, verb), place));
+            return world.answers();
+        }
         let (race, unwinding) = {
             let mut inner = world.inner.borrow_mut();
             let cell = inner.plain(&self.meta);
             let current = inner.current;
             let Err(race) = inner.clocks.access(current, cell, writes, place) else {
-                return;
+                return 0;
             };
             // A race is undefined behaviour, so it is a failure even if no thread joins this one.
             let verb = |wrote| if wrote { "writes" } else { "reads" };
@@ -125,6 +152,7 @@ impl<T: ?Sized> UnsafeCell<T> {
         if !unwinding {
             panic!("{race}");
         }
+        0
     }
 }
 

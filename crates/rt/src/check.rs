@@ -8,13 +8,15 @@ use std::rc::Rc;
 
 use mazurka_core::{Bound, Execution, Kinds, Schedule, Status, StopReason};
 use mazurka_explore::{FewPreemptions, Findings, Goal, Observer, Preempted, Search, Violation};
+use mazurka_memory::Memory;
 
 use crate::builder::{Builder, Summary};
 use crate::inputs::Rivals;
 use crate::report::{self, Report};
 use crate::simulate::{Simulator, Stop};
+use crate::weak::Refused;
 use crate::world::world;
-use crate::{hook, inputs, say};
+use crate::{hook, inputs, say, weak};
 
 /// Explores a closure: every execution of its threads that is really different. Panics if any of
 /// them has a panic, a deadlock or a data race; the message lists the steps that lead to it.
@@ -115,14 +117,14 @@ enum Last<T> {
 }
 
 /// The results of all executions, without repetition.
-struct Results<T> {
+pub(crate) struct Results<T> {
     last: RefCell<Last<T>>,
     all: RefCell<Vec<T>>,
 }
 
 impl<T: PartialEq> Results<T> {
     /// Returns the number of the result of the execution that has just ended.
-    fn number(&self) -> u64 {
+    pub fn number(&self) -> u64 {
         let mut last = self.last.borrow_mut();
         let mut all = self.all.borrow_mut();
         let number = match std::mem::replace(&mut *last, Last::Nothing) {
@@ -139,6 +141,18 @@ impl<T: PartialEq> Results<T> {
         *last = Last::Known(number);
         number as u64
     }
+
+    /// Returns all results.
+    pub fn take(&self) -> Vec<T> {
+        self.all.take()
+    }
+}
+
+impl<T: Debug> Results<T> {
+    /// Returns a result as text.
+    pub fn text(&self, number: usize) -> String {
+        format!("{:?}", self.all.borrow()[number])
+    }
 }
 
 impl Builder {
@@ -148,20 +162,59 @@ impl Builder {
     where
         F: Fn() + Send + Sync + 'static,
     {
-        let place = Location::caller();
-        let mut simulator = self.simulator(Rc::new(f));
         let about = report::About {
-            place,
+            place: Location::caller(),
             body: std::any::type_name::<F>(),
             call: "replay",
         };
-        if let Some(schedule) = &self.replay {
-            return self.follow(&mut simulator, schedule, &about);
+        let body: Rc<dyn Fn()> = Rc::new(f);
+        if let Some(replay) = &self.replay {
+            return self.follow_any(body, replay, &about);
         }
-        let goal = |_: &_| Goal::Violation(Kinds::FAULTS);
-        let (found, cut) = self.search(&mut simulator, goal, &mut ());
-        self.judge(&mut simulator, &found, &about);
-        self.summary(&simulator, &found, cut)
+        self.under_model(
+            |orders| {
+                let mut simulator = self.simulator(body.clone());
+                let goal = |_: &_| Goal::Violation(Kinds::FAULTS);
+                let (found, cut) = self.search(&mut simulator, orders, goal, &mut ())?;
+                self.judge(&mut simulator, &found, &about);
+                Ok(self.summary(&simulator, &found, cut, orders))
+            },
+            |memory| self.check_weakly(body.clone(), memory, None, &about),
+        )
+    }
+
+    /// Explores interleavings, execution graphs, or what the orderings of the program ask for:
+    /// interleavings until one is met that is weaker than sequential consistency.
+    pub(crate) fn under_model<R>(
+        &self,
+        mut interleavings: impl FnMut(&Orders) -> Result<R, WeakOrder>,
+        mut graphs: impl FnMut(Memory) -> Result<R, Refused>,
+    ) -> R {
+        if let Some(memory) = self.graph_model() {
+            return graphs(memory).unwrap_or_else(|refused| refused.fail(memory));
+        }
+        let orders = match self.memory {
+            Some(_) => Orders::Accepted(None),
+            None => match interleavings(&Orders::Watched) {
+                Ok(result) => return result,
+                Err(WeakOrder) => match graphs(Memory::Rc11) {
+                    Ok(result) => return result,
+                    Err(Refused(why)) => Orders::Accepted(Some(why)),
+                },
+            },
+        };
+        match interleavings(&orders) {
+            Ok(result) => result,
+            Err(WeakOrder) => unreachable!("orderings are accepted"),
+        }
+    }
+
+    /// Replays a schedule of interleavings or of a memory model.
+    fn follow_any(&self, body: Rc<dyn Fn()>, replay: &str, about: &report::About) -> Summary {
+        match weak::split(replay) {
+            Some(replay) => self.follow_weakly(body, replay, about),
+            None => self.follow(&mut self.simulator(body), replay, about),
+        }
     }
 
     /// Explores a closure and compares what it returns; see [`assert_deterministic()`].
@@ -171,24 +224,40 @@ impl Builder {
         T: PartialEq + Debug + 'static,
         F: Fn() -> T + Send + Sync + 'static,
     {
-        let place = Location::caller();
-        let (mut simulator, results) = self.observer(f);
         let about = report::About {
-            place,
+            place: Location::caller(),
             body: "",
             call: "replay",
         };
-        if let Some(schedule) = &self.replay {
-            return self.follow(&mut simulator, schedule, &about);
+        let f = Rc::new(f);
+        if let Some(replay) = &self.replay {
+            return self.follow_any(observed(f).0, replay, &about);
         }
+        self.under_model(
+            |orders| self.compare(observed(f.clone()), orders, &about),
+            |memory| self.compare_weakly(observed(f.clone()), memory, &about),
+        )
+    }
+
+    /// Explores interleavings and compares results.
+    fn compare<T>(
+        &self,
+        (body, results): (Rc<dyn Fn()>, Rc<Results<T>>),
+        orders: &Orders,
+        about: &report::About,
+    ) -> Result<Summary, WeakOrder>
+    where
+        T: PartialEq + Debug + 'static,
+    {
+        let mut simulator = self.observer(body, &results);
         inputs::compare(&simulator);
         let goal = |simulator: &Simulator| match inputs::compared(simulator) {
             true => Goal::Violation(Kinds::FAULTS),
             false => Goal::Violation(Kinds::ALL),
         };
         let mut rivals = Rivals::default();
-        let (found, cut) = self.search(&mut simulator, goal, &mut rivals);
-        self.judge(&mut simulator, &found, &about);
+        let (found, cut) = self.search(&mut simulator, orders, goal, &mut rivals)?;
+        self.judge(&mut simulator, &found, about);
         let pair = match &found.finals[..] {
             [one, other] if !inputs::compared(&simulator) => {
                 Some([one.schedule.clone(), other.schedule.clone()])
@@ -196,12 +265,12 @@ impl Builder {
             _ => rivals.settle(&mut simulator),
         };
         if let Some([one, other]) = pair {
-            let texts = |number: usize| format!("{:?}", results.all.borrow()[number]);
+            let texts = |number: usize| results.text(number);
             let report = report::differ(&mut simulator, &one, &other, texts);
             drop(simulator);
             panic!("{report}");
         }
-        self.summary(&simulator, &found, cut)
+        Ok(self.summary(&simulator, &found, cut, orders))
     }
 
     /// Explores all executions and collects the results of the closure; panics and deadlocks are
@@ -226,36 +295,36 @@ impl Builder {
         T: PartialEq + 'static,
         F: Fn() -> T + Send + Sync + 'static,
     {
-        let (mut simulator, results) = self.observer(f);
-        let (found, _) = self.search(&mut simulator, |_| Goal::Everything, &mut ());
-        drop(simulator);
-        Outcomes {
-            results: results.all.take(),
-            executions: found.counts.traces.unwrap_or(found.counts.executions),
-            deadlocks: found.counts.deadlocks,
-            failures: found.counts.failures,
-            bounds: found.bounds,
-            blocked: found.counts.blocked,
-        }
+        let f = Rc::new(f);
+        self.under_model(
+            |orders| {
+                let (body, results) = observed(f.clone());
+                let mut simulator = self.observer(body, &results);
+                let goal = |_: &_| Goal::Everything;
+                let (found, _) = self.search(&mut simulator, orders, goal, &mut ())?;
+                drop(simulator);
+                Ok(Outcomes {
+                    results: results.take(),
+                    executions: found.counts.traces.unwrap_or(found.counts.executions),
+                    deadlocks: found.counts.deadlocks,
+                    failures: found.counts.failures,
+                    bounds: found.bounds,
+                    blocked: found.counts.blocked,
+                })
+            },
+            |memory| self.outcomes_weakly(observed(f.clone()), memory),
+        )
     }
 
     /// Makes a program of a closure whose results are numbered.
-    fn observer<T, F>(&self, f: F) -> (Simulator, Rc<Results<T>>)
+    fn observer<T>(&self, body: Rc<dyn Fn()>, results: &Rc<Results<T>>) -> Simulator
     where
         T: PartialEq + 'static,
-        F: Fn() -> T + 'static,
     {
-        let results = Rc::new(Results {
-            last: RefCell::new(Last::Nothing),
-            all: RefCell::default(),
-        });
-        let (slot, all) = (results.clone(), results.clone());
-        let mut simulator = self.simulator(Rc::new(move || {
-            let result = f();
-            *slot.last.borrow_mut() = Last::New(result);
-        }));
+        let all = results.clone();
+        let mut simulator = self.simulator(body);
         simulator.observe = Some(Rc::new(move || all.number()));
-        (simulator, results)
+        simulator
     }
 
     pub(crate) fn simulator(&self, body: Rc<dyn Fn()>) -> Simulator {
@@ -268,9 +337,11 @@ impl Builder {
     fn search(
         &self,
         simulator: &mut Simulator,
+        orders: &Orders,
         goal: impl Fn(&Simulator) -> Goal,
         observer: &mut dyn Observer<Simulator>,
-    ) -> (Findings, bool) {
+    ) -> Result<(Findings, bool), WeakOrder> {
+        simulator.switches = orders.are_watched();
         let limits = self.limits();
         let go_on = &mut |_: &_| ControlFlow::Continue(());
         let result = persevere(simulator, |simulator| {
@@ -323,24 +394,25 @@ impl Builder {
                 crate::builder::explain(bound)
             );
         }
-        let mut bounds = found.bounds.iter();
-        if self.max_depth.is_none()
-            && let Some(&bound) = bounds.find(|b| matches!(b, Bound::MaxDepth(_)))
-        {
-            panic!(
-                "mazurka: not complete after {count} executions: {}\nIs there a loop that waits for another thread without \
-                 `yield_now` or `spin_loop`, or that changes something in every round? If not, set max_depth.",
-                crate::builder::explain(bound)
-            );
+        if self.max_depth.is_none() {
+            too_long(&found.bounds, count);
         }
     }
 
-    fn summary(&self, simulator: &Simulator, found: &Findings, cut: bool) -> Summary {
+    fn summary(
+        &self,
+        simulator: &Simulator,
+        found: &Findings,
+        cut: bool,
+        orders: &Orders,
+    ) -> Summary {
         let summary = Summary {
             executions: found.counts.executions,
             blocked: found.counts.blocked,
             bounds: found.bounds.clone(),
             max_preemptions: self.max_preemptions.filter(|_| cut),
+            no_weak_ordering_met: orders.are_watched(),
+            weak_refused: orders.refused(),
             ..simulator.inner(|inner| Summary::new(inner))
         };
         debug_assert!(found.stopped != StopReason::Certain);
@@ -365,7 +437,7 @@ impl Builder {
             panic!("mazurka: this cannot be replayed: {error}");
         }
         let most = self.limits().depth();
-        let misfit = persevere(simulator, |simulator| {
+        let followed = persevere(simulator, |simulator| {
             simulator.back_to(0);
             for (at, step) in schedule.0.iter().enumerate() {
                 let process = simulator.processes().find(&step.process);
@@ -383,6 +455,9 @@ impl Builder {
             }
             None
         });
+        let Ok(misfit) = followed else {
+            unreachable!("orderings are accepted");
+        };
         if let Some((step, thread)) = misfit {
             panic!(
                 "mazurka: the schedule does not fit: thread {thread} cannot make step {step}. Is this the program that it was \
@@ -406,6 +481,60 @@ impl Builder {
     }
 }
 
+/// What is to be done about orderings weaker than sequential consistency.
+pub(crate) enum Orders {
+    /// The search ends at the first.
+    Watched,
+    /// They are explored as sequential consistency; why not otherwise.
+    Accepted(Option<String>),
+}
+
+impl Orders {
+    pub fn are_watched(&self) -> bool {
+        matches!(self, Self::Watched)
+    }
+
+    pub fn refused(&self) -> Option<String> {
+        match self {
+            Self::Accepted(why) => why.clone(),
+            Self::Watched => None,
+        }
+    }
+}
+
+/// The program has asked for an ordering weaker than sequential consistency.
+pub(crate) struct WeakOrder;
+
+/// Makes a closure that keeps what it returns.
+fn observed<T, F>(f: Rc<F>) -> (Rc<dyn Fn()>, Rc<Results<T>>)
+where
+    T: PartialEq + 'static,
+    F: Fn() -> T + 'static,
+{
+    let results = Rc::new(Results {
+        last: RefCell::new(Last::Nothing),
+        all: RefCell::default(),
+    });
+    let slot = results.clone();
+    let body = Rc::new(move || {
+        let result = f();
+        *slot.last.borrow_mut() = Last::New(result);
+    });
+    (body, results)
+}
+
+/// Panics if an execution was cut off because of its length.
+pub(crate) fn too_long(bounds: &[Bound], executions: u64) {
+    let mut bounds = bounds.iter();
+    if let Some(&bound) = bounds.find(|b| matches!(b, Bound::MaxDepth(_))) {
+        panic!(
+            "mazurka: not complete after {executions} executions: {}\nIs there a loop that waits for another thread without \
+             `yield_now` or `spin_loop`, or that changes something in every round? If not, set max_depth.",
+            crate::builder::explain(bound)
+        );
+    }
+}
+
 /// Panics with a report.
 pub(crate) fn fail(
     simulator: &mut Simulator,
@@ -424,7 +553,7 @@ pub(crate) fn fail(
             Ok(stop) => {
                 let how = match *stop {
                     Stop::Diverged(how) => how,
-                    Stop::Restart => "something new was met".into(),
+                    Stop::Restart | Stop::Refused(_) | Stop::Weak => "something new was met".into(),
                 };
                 panic!("{}", report::divergence(&how));
             }
@@ -438,11 +567,15 @@ pub(crate) fn fail(
 pub(crate) fn persevere<R>(
     simulator: &mut Simulator,
     mut run: impl FnMut(&mut Simulator) -> R,
-) -> R {
+) -> Result<R, WeakOrder> {
     simulator.searching = true;
     loop {
+        // The program may have asked for it before its first step.
+        if simulator.switches && simulator.inner(|inner| inner.weak) {
+            return Err(WeakOrder);
+        }
         let stop = match catch_unwind(AssertUnwindSafe(|| run(simulator))) {
-            Ok(result) => return result,
+            Ok(result) => return Ok(result),
             Err(payload) => match payload.downcast::<Stop>() {
                 Ok(stop) => *stop,
                 Err(other) => resume_unwind(other),
@@ -451,6 +584,8 @@ pub(crate) fn persevere<R>(
         match stop {
             Stop::Restart => simulator.start_anew(),
             Stop::Diverged(how) => panic!("{}", report::divergence(&how)),
+            Stop::Weak => return Err(WeakOrder),
+            Stop::Refused(what) => panic!("mazurka: this cannot be explored: {what}"),
         }
     }
 }

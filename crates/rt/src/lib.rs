@@ -37,9 +37,9 @@
 //!
 //! # What is assumed
 //!
-//! - *Sequential consistency.* Weaker orderings are accepted, but a load still returns the last
-//!   value stored, and the summary says so. The detection of data races takes orderings as they are
-//!   written.
+//! - *C++20's orderings without load buffering* (RC11): a program that asks for an ordering weaker
+//!   than `SeqCst` is explored under that memory model, others under sequential consistency.
+//!   [`Builder::memory`] sets the model.
 //! - *No other nondeterminism*: no time, no random numbers, no iteration over a `HashMap`, no real
 //!   threads. A replay that diverges is reported.
 //! - *Fairness*: a thread that spins with [`thread::yield_now`] or [`hint::spin_loop`] is suspended
@@ -55,7 +55,8 @@
 //! Threads are coroutines ([corosensei](https://docs.rs/corosensei)). A step is one operation on a
 //! shared object and the local work after it. `simulate.rs` implements
 //! [`Execution`](mazurka_core::Execution) on top of that, so the explorers of `mazurka-explore`
-//! need no special case for Rust code.
+//! need no special case for Rust code. Under a memory model `weak/` makes the same coroutines a
+//! [`Program`](mazurka_memory::Program) of `mazurka-memory`.
 
 #[cfg(feature = "symbolic")]
 mod arithmetic;
@@ -83,6 +84,7 @@ pub mod sync;
 pub mod thread;
 #[cfg(feature = "symbolic")]
 mod unknowns;
+mod weak;
 mod world;
 
 pub use builder::{Builder, Summary};
@@ -90,6 +92,7 @@ pub use check::{Outcomes, assert_deterministic, model, replay};
 pub use choose::{Choose, choose};
 #[doc(hidden)]
 pub use mazurka_explore::Stateless as Algorithm;
+pub use mazurka_memory::Memory;
 pub use sample::{check_pct, check_random};
 #[cfg(feature = "symbolic")]
 pub use symbolic::{Integer, Scalar, Symbolic, input, input_in};

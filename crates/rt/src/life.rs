@@ -26,6 +26,7 @@ impl Inner {
             watched_ends: false,
             guarded: false,
             weak: false,
+            refused: None,
             spun: false,
             lottery: None,
             spins: wishes.spins,
@@ -86,6 +87,7 @@ impl Inner {
         (thread.awaiting, thread.token, thread.notified) = (false, false, false);
         thread.spin.reset();
         thread.locals.forget();
+        thread.asking.reset();
         thread.name.clone_from(&start.name);
         thread.started = start.place;
         (thread.panicked, thread.failure) = (false, None);
@@ -234,6 +236,7 @@ impl ThreadState {
             unwinding: false,
             failure: None,
             locals: Default::default(),
+            asking: Default::default(),
         }
     }
 }

@@ -102,6 +102,11 @@ impl Meta {
         before
     }
 
+    /// Makes it another object, which has no name yet in this execution.
+    pub fn forget(&self, epoch: u64) {
+        self.set(epoch, UNNAMED);
+    }
+
     fn set(&self, epoch: u64, cell: u32) {
         let word = epoch << CELL_BITS | u64::from(cell);
         self.word.store(word, Ordering::Relaxed);
@@ -214,6 +219,7 @@ impl Inner {
         state.waiters.clear();
         state.registry = None;
         state.users.clear();
+        state.initial = 0;
         self.clocks.clean(cell);
     }
 

@@ -21,21 +21,27 @@ pub(crate) struct About {
 
 /// A failure and the steps that lead to it.
 pub(crate) struct Report {
-    schedule: Schedule,
+    /// The text that replays it.
+    pub replay: String,
     /// The failure in one sentence.
-    what: String,
-    steps: Vec<Line>,
+    pub what: String,
+    pub steps: Vec<Line>,
+    /// What the steps do that no interleaving does.
+    pub weak: Vec<String>,
     /// What each waiting thread waits for.
-    waiting: Vec<String>,
-    inputs: Vec<Input>,
+    pub waiting: Vec<String>,
+    pub inputs: Vec<Input>,
+    /// What is to be said about the steps that are marked.
+    pub legend: &'static str,
 }
 
-struct Line {
-    thread: String,
-    what: String,
-    words: String,
-    place: String,
-    racing: bool,
+/// A step of a run that is shown.
+pub(crate) struct Line {
+    pub thread: String,
+    pub what: String,
+    pub words: String,
+    pub place: String,
+    pub racing: bool,
 }
 
 /// Returns the threads that wait at the end of a schedule, as a violation.
@@ -122,7 +128,8 @@ fn lines(simulator: &mut Simulator, schedule: &Schedule, marked: &[usize]) -> Ve
     lines
 }
 
-fn line(inner: &Inner, step: &RecordedStep, process: ProcessId) -> Line {
+/// Describes a step.
+pub(crate) fn line(inner: &Inner, step: &RecordedStep, process: ProcessId) -> Line {
     let (kind, verb) = step.pending.what;
     let mut what = match kind {
         "" | "thread" => verb.to_owned(),
@@ -156,7 +163,7 @@ fn name(inner: &Inner, process: ProcessId) -> String {
 }
 
 /// Writes one line for each step.
-fn table(lines: &[Line], into: &mut String) {
+pub(crate) fn table(lines: &[Line], into: &mut String) {
     let width = |of: fn(&Line) -> &str| {
         let all = lines.iter().map(|line| of(line).chars().count());
         all.max().unwrap_or(0)
@@ -180,6 +187,13 @@ fn table(lines: &[Line], into: &mut String) {
     }
 }
 
+/// Writes what the steps do that no interleaving does.
+pub(crate) fn weak_lines(lines: &[String], into: &mut String) {
+    for line in lines {
+        let _ = writeln!(into, "      {line}");
+    }
+}
+
 impl Report {
     /// Makes a report about this run.
     pub fn new(simulator: &mut Simulator, schedule: &Schedule, violation: &Violation) -> Self {
@@ -195,16 +209,25 @@ impl Report {
             }
             _ => {
                 simulator.revive();
-                let waiting = simulator.inner(|inner| waiting(inner));
+                let waiting = simulator.inner(|inner| {
+                    waiting(inner, |process| inner.status(process) == Status::Waiting)
+                });
                 ("deadlock: no thread can go on".into(), waiting)
             }
         };
+        let inputs = simulator.inner(|inner| inputs::collect(inner));
+        let legend = match steps.iter().any(|line| line.racing) {
+            true => " (●: had these come in the other order, all would be well)",
+            false => "",
+        };
         Self {
-            schedule: schedule.clone(),
+            replay: inputs::join(schedule, &inputs),
             what,
             steps,
+            weak: Vec::new(),
             waiting,
-            inputs: simulator.inner(|inner| inputs::collect(inner)),
+            inputs,
+            legend,
         }
     }
 
@@ -227,18 +250,15 @@ impl Report {
             }
         }
         if !self.steps.is_empty() {
-            let legend = match self.steps.iter().any(|line| line.racing) {
-                true => " (●: had these come in the other order, all would be well)",
-                false => "",
-            };
-            let _ = writeln!(text, "\nThe steps that lead there{legend}:");
+            let _ = writeln!(text, "\nThe steps that lead there{}:", self.legend);
             table(&self.steps, &mut text);
+            weak_lines(&self.weak, &mut text);
         }
         let _ = writeln!(text, "\nTo see it again, in any process:");
-        let replay = inputs::join(&self.schedule, &self.inputs);
+        let replay = &self.replay;
         let _ = writeln!(text, "    MAZURKA_REPLAY=\"{replay}\" cargo test");
         let _ = writeln!(text, "or as a test:\n");
-        text.push_str(&test(&replay, about));
+        text.push_str(&test(replay, about));
         text
     }
 }
@@ -267,13 +287,13 @@ fn test(replay: &str, about: &About) -> String {
 }
 
 /// Describes what each thread waits for, and which thread holds it.
-fn waiting(inner: &Inner) -> Vec<String> {
+pub(crate) fn waiting(inner: &Inner, waits: impl Fn(ProcessId) -> bool) -> Vec<String> {
     let mut order: Vec<usize> = (0..inner.threads.len()).collect();
     order.sort_by_key(|&number| &inner.names.paths[number]);
     let mut all = Vec::new();
     for number in order {
         let process = ProcessId(number as u32);
-        if inner.status(process) != Status::Waiting {
+        if !waits(process) {
             continue;
         }
         let pending = &inner.threads[number].pending;

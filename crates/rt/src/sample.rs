@@ -14,7 +14,7 @@ use mazurka_explore::{
 };
 
 use crate::builder::{Builder, Summary};
-use crate::check::{fail, persevere};
+use crate::check::{Orders, WeakOrder, fail, persevere};
 use crate::report;
 use crate::simulate::Simulator;
 
@@ -69,7 +69,7 @@ impl Builder {
     }
 
     #[track_caller]
-    fn sample<F>(&self, f: F, executions: u64, picker: impl Picker) -> Summary
+    fn sample<F>(&self, f: F, executions: u64, picker: impl Picker + Clone) -> Summary
     where
         F: Fn() + Send + Sync + 'static,
     {
@@ -81,14 +81,44 @@ impl Builder {
         if self.replay.is_some() {
             return self.check(f);
         }
-        let mut simulator = self.simulator(Rc::new(f));
+        let most = self.max_executions.unwrap_or(u64::MAX).min(executions);
+        let body: Rc<dyn Fn()> = Rc::new(f);
+        self.under_model(
+            |orders| {
+                self.draw(
+                    body.clone(),
+                    (most, executions),
+                    picker.clone(),
+                    (orders, &about),
+                )
+            },
+            |memory| {
+                let drawing = Self {
+                    max_executions: Some(most),
+                    ..self.clone()
+                };
+                let random = Some(Random::new(self.seed));
+                drawing.check_weakly(body.clone(), memory, random, &about)
+            },
+        )
+    }
+
+    /// Draws interleavings: at most so many of those that were asked for.
+    fn draw(
+        &self,
+        body: Rc<dyn Fn()>,
+        (most, executions): (u64, u64),
+        picker: impl Picker,
+        (orders, about): (&Orders, &report::About),
+    ) -> Result<Summary, WeakOrder> {
+        let mut simulator = self.simulator(body);
+        simulator.switches = orders.are_watched();
         let mut random = Random::new(self.seed);
         simulator.inner(|inner| inner.lottery = Some(Random::new(random.next())));
-        let most = self.max_executions.unwrap_or(u64::MAX).min(executions);
         let mut walks = Walks::new(picker, random, Some(most))
             .program_chooses()
             .ends_at_bound();
-        let found = self.walk(&mut simulator, &mut walks);
+        let found = self.walk(&mut simulator, &mut walks)?;
         if found.stopped == StopReason::Certain {
             simulator.searching = false;
             simulator.inner(|inner| inner.lottery = None);
@@ -100,7 +130,7 @@ impl Builder {
                 &schedule,
                 &violation,
                 walks.begun().max(1),
-                &about,
+                about,
             );
         }
         let mut bounds = found.bounds;
@@ -112,17 +142,23 @@ impl Builder {
         if most == done && done < executions {
             bounds.push(Bound::MaxExecutions(done));
         }
-        self.say(Summary {
+        Ok(self.say(Summary {
             executions: done,
             bounds,
             random: true,
+            no_weak_ordering_met: orders.are_watched(),
+            weak_refused: orders.refused(),
             ..simulator.inner(|inner| Summary::new(inner))
-        })
+        }))
     }
 
     /// Makes the walks. If something is learned that should have been known from the start, the
     /// next walk begins in place of the current one.
-    fn walk<L: Picker>(&self, simulator: &mut Simulator, walks: &mut Walks<L>) -> Findings {
+    fn walk<L: Picker>(
+        &self,
+        simulator: &mut Simulator,
+        walks: &mut Walks<L>,
+    ) -> Result<Findings, WeakOrder> {
         let search = Search {
             algorithm: WalkOn::new(walks),
             limits: Limits {

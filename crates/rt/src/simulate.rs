@@ -21,6 +21,8 @@ use mazurka_core::{
     Promises, Status, StepError, Wait,
 };
 
+use mazurka_memory::Memory;
+
 use crate::builder::Builder;
 use crate::stack::{self, Stacks};
 use crate::world::{Failure, Inner, Pending, Request, Start, World, entered};
@@ -31,6 +33,10 @@ pub(crate) enum Stop {
     Restart,
     /// The same schedule led to different steps.
     Diverged(String),
+    /// The program does something that cannot be explored under a memory model.
+    Refused(String),
+    /// The program has asked for an ordering weaker than sequential consistency.
+    Weak,
 }
 
 /// A step, described for reports.
@@ -45,14 +51,14 @@ pub(crate) struct RecordedStep {
 type Thread = Coroutine<(), Request, (), DefaultStack>;
 
 /// The coroutines of the current execution and what they share.
-struct Stage {
+pub(crate) struct Stage {
     body: Rc<dyn Fn()>,
-    world: Box<World>,
+    pub world: Box<World>,
     coroutines: RefCell<Vec<Option<Thread>>>,
     /// The lowest address of each thread's stack.
     limits: RefCell<Vec<usize>>,
     stacks: RefCell<Stacks>,
-    recorded: RefCell<Vec<RecordedStep>>,
+    pub recorded: RefCell<Vec<RecordedStep>>,
 }
 
 /// A closure and its threads, as a program for explorers.
@@ -71,12 +77,14 @@ pub(crate) struct Simulator {
     guards: Vec<Access>,
     /// Whether the search starts again if a run shows something that it must know from the start.
     pub searching: bool,
+    /// Whether an ordering weaker than sequential consistency ends the search.
+    pub switches: bool,
     /// Returns the result of an execution, for checks of determinism.
     pub observe: Option<Rc<dyn Fn() -> u64>>,
 }
 
 /// The table that numbers new threads.
-enum Table<'a> {
+pub(crate) enum Table<'a> {
     Growing(&'a mut ProcessTable),
     Known(&'a ProcessTable),
 }
@@ -97,24 +105,14 @@ impl Table<'_> {
     }
 }
 
-fn diverged(how: String) -> ! {
+pub(crate) fn diverged(how: String) -> ! {
     resume_unwind(Box::new(Stop::Diverged(how)))
 }
 
 impl Simulator {
     pub fn new(body: Rc<dyn Fn()>, wishes: &Builder) -> Self {
-        let inner = Inner::new(wishes);
         let mut simulator = Self {
-            stage: Stage {
-                body,
-                world: Box::new(World {
-                    inner: RefCell::new(inner),
-                }),
-                coroutines: RefCell::default(),
-                limits: RefCell::default(),
-                stacks: RefCell::new(Stacks::new(wishes.stack_size)),
-                recorded: RefCell::default(),
-            },
+            stage: Stage::new(body, wishes, None),
             table: ProcessTable::new(1),
             events: Vec::new(),
             len: 0,
@@ -123,6 +121,7 @@ impl Simulator {
             opening: Vec::new(),
             guards: Vec::new(),
             searching: true,
+            switches: false,
             observe: None,
         };
         simulator.start_anew();
@@ -218,8 +217,22 @@ impl Simulator {
 }
 
 impl Stage {
+    pub fn new(body: Rc<dyn Fn()>, wishes: &Builder, memory: Option<Memory>) -> Self {
+        Self {
+            body,
+            world: Box::new(World {
+                memory,
+                inner: RefCell::new(Inner::new(wishes)),
+            }),
+            coroutines: RefCell::default(),
+            limits: RefCell::default(),
+            stacks: RefCell::new(Stacks::new(wishes.stack_size)),
+            recorded: RefCell::default(),
+        }
+    }
+
     /// Starts a new execution and runs it up to the first operations.
-    fn begin(&self, table: &mut Table<'_>) {
+    pub fn begin(&self, table: &mut Table<'_>) {
         {
             let mut inner = self.world.inner.borrow_mut();
             inner.begin();
@@ -277,7 +290,7 @@ impl Stage {
 
     /// Runs a thread up to its next operation. Returns false if it starts a thread that has no
     /// number.
-    fn run(&self, process: ProcessId, table: &mut Table<'_>) -> bool {
+    pub fn run(&self, process: ProcessId, table: &mut Table<'_>) -> bool {
         loop {
             let coroutine = self.coroutines.borrow_mut()[process.index()].take();
             let Some(mut coroutine) = coroutine else {
@@ -302,7 +315,12 @@ impl Stage {
                         return false;
                     };
                     self.start(child, start, table);
-                    self.world.inner.borrow_mut().clocks.order(process, child);
+                    {
+                        let mut inner = self.world.inner.borrow_mut();
+                        inner.clocks.order(process, child);
+                        let family = inner.threads[process.index()].asking.family.clone();
+                        inner.threads[child.index()].asking.family = family;
+                    }
                     if !self.run(child, table) {
                         return false;
                     }
@@ -364,7 +382,7 @@ impl Stage {
     }
 
     /// Keeps the description of the step that has just been made.
-    fn record_step(&self) {
+    pub fn record_step(&self) {
         let mut inner = self.world.inner.borrow_mut();
         if inner.recording {
             let words = std::mem::take(&mut inner.effects.notes);
@@ -379,7 +397,7 @@ impl Stage {
     }
 
     /// Ends the current execution.
-    fn abandon(&self, table: &ProcessTable) {
+    pub fn abandon(&self, table: &ProcessTable) {
         let left = |all: &[Option<Thread>]| all.iter().any(Option::is_some);
         if !left(&self.coroutines.borrow()) {
             return;
@@ -388,7 +406,8 @@ impl Stage {
             let inner = self.world.inner.borrow();
             std::thread::panicking() && inner.unwinding == 0 && !inner.real_panic
         };
-        if !search_failed {
+        // Under a memory model nothing says what the accesses that are left would give.
+        if !search_failed && self.world.memory.is_none() {
             self.follow(true);
             self.finish(table);
         }
@@ -500,6 +519,10 @@ impl Execution for Simulator {
             if inner.restart && self.searching {
                 drop(inner);
                 resume_unwind(Box::new(Stop::Restart));
+            }
+            if inner.weak && self.switches {
+                drop(inner);
+                resume_unwind(Box::new(Stop::Weak));
             }
         }
         self.stage.record_step();

@@ -188,6 +188,9 @@ impl Inner {
 impl World {
     /// Ends a round of the current thread, and suspends it if the round was in vain.
     pub fn yield_now(&self, verb: &'static str, place: Place) {
+        if self.memory.is_some() {
+            return self.end_round(verb, place);
+        }
         let vain = {
             let mut inner = self.inner.borrow_mut();
             let spins = inner.spins;
@@ -225,6 +228,9 @@ impl World {
     /// Begins a wait that may time out. The thread spins if it has timed out before in a round that
     /// changed nothing.
     pub fn before_timeout(&self, verb: &'static str, place: Place) {
+        if self.memory.is_some() {
+            return self.end_round(verb, place);
+        }
         if self.timed_out_in_vain() {
             self.look_again(None, verb, place);
             self.inner.borrow_mut().me().spin.start_round();

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use mazurka_core::ProcessId;
+use mazurka_core::{MemoryOrder, ProcessId};
 
 use crate::local;
 use crate::world::{END, PERMIT, Pending, Place, Start, Until, World, wakes, world};
@@ -124,6 +124,12 @@ pub fn park_timeout(duration: Duration) {
     };
     let cell = world.inner.borrow_mut().me().cells[PERMIT];
     let (what, place) = (("thread", "park_timeout"), Location::caller());
+    if world.memory.is_some() {
+        if !world.try_permit(cell, what, place) {
+            world.timed_out("park_timeout", place);
+        }
+        return;
+    }
     if !world.try_permit(cell, what, place) && world.wait_or_time_out(cell, what, place) {
         let mut inner = world.inner.borrow_mut();
         let current = inner.current;
@@ -171,6 +177,20 @@ struct Native<T> {
     thread: Thread,
 }
 
+impl World {
+    /// Waits for the end of a thread.
+    fn await_end(&self, process: ProcessId, verb: &'static str, place: Place) {
+        let pending = Pending {
+            until: Until::Ended(process),
+            ..Pending::new(None, ("thread", verb), place)
+        };
+        match self.memory {
+            None => self.turn(pending),
+            Some(_) => self.join(process, pending),
+        }
+    }
+}
+
 impl<T> Native<T> {
     fn start<'a, F>(world: &World, f: F, wishes: Builder, place: Place) -> Self
     where
@@ -208,10 +228,7 @@ impl<T> Native<T> {
 
     fn join(self, place: Place) -> Result<T> {
         if let Some(world) = world() {
-            world.turn(Pending {
-                until: Until::Ended(self.process),
-                ..Pending::new(None, ("thread", "join"), place)
-            });
+            world.await_end(self.process, "join", place);
             world.inner.borrow_mut().threads[self.process.index()].panicked = false;
         }
         let mut packet = self.packet.lock().unwrap_or_else(PoisonError::into_inner);
@@ -232,7 +249,11 @@ impl<T> Native<T> {
             }
             inner.threads[self.process.index()].cells[END]
         };
-        world.turn(Pending::read(cell, ("thread", "is_finished"), place));
+        let pending = Pending::read(cell, ("thread", "is_finished"), place);
+        if world.memory.is_some() {
+            return world.read_value(cell, MemoryOrder::Acquire, pending) != 0;
+        }
+        world.turn(pending);
         let mut inner = world.inner.borrow_mut();
         inner.saw(cell, wakes::CONTENT);
         inner.cells[cell as usize].flag != 0
@@ -260,7 +281,11 @@ fn end(panicked: bool, place: Place) {
         inner.watched_ends.then(|| inner.me().cells[END])
     };
     if let Some(cell) = watched {
-        world.turn(Pending::write(cell, ("thread", "end"), place));
+        let pending = Pending::write(cell, ("thread", "end"), place);
+        if world.memory.is_some() {
+            return world.write_value(cell, MemoryOrder::Release, 1, pending);
+        }
+        world.turn(pending);
         let mut inner = world.inner.borrow_mut();
         inner.cells[cell as usize].flag = 1;
         inner.changed(cell, wakes::CONTENT);
@@ -518,10 +543,7 @@ where
             break;
         };
         next += 1;
-        world.turn(Pending {
-            until: Until::Ended(process),
-            ..Pending::new(None, ("thread", "end of the scope"), place)
-        });
+        world.await_end(process, "end of the scope", place);
         let mut inner = world.inner.borrow_mut();
         panicked |= std::mem::take(&mut inner.threads[process.index()].panicked);
     }

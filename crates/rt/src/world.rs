@@ -25,10 +25,13 @@ use std::ptr;
 use corosensei::Yielder;
 use mazurka_core::{Access, AccessKind, Claims, Mishap, Outcome, ProcessId, Random, Status, Wait};
 
+use mazurka_memory::{Memory, MemoryOrder};
+
 use crate::clock::Clocks;
 use crate::local::Locals;
 use crate::names::{Meta, Names};
 use crate::spin::Spin;
+use crate::weak::Asking;
 
 /// A location in the user's source.
 pub(crate) type Place = &'static Location<'static>;
@@ -188,6 +191,8 @@ pub(crate) struct ThreadState {
     /// Index of its last panic in `Inner::failures`.
     pub failure: Option<u32>,
     pub locals: Locals,
+    /// What it asks the graph engine for, under a memory model.
+    pub asking: Asking,
 }
 
 /// Indices into `ThreadState::cells`.
@@ -225,6 +230,8 @@ pub(crate) struct CellState {
     pub registry: Option<u32>,
     /// The threads that have written the registry for this object.
     pub users: Vec<ProcessId>,
+    /// The value of its location before any write, under a memory model.
+    pub initial: i64,
     /// What it is and where it was made, for reports.
     pub kind: &'static str,
     pub made: Option<Place>,
@@ -288,6 +295,8 @@ pub(crate) struct Inner {
     pub guarded: bool,
     /// Whether an ordering weaker than sequential consistency was asked for.
     pub weak: bool,
+    /// What was met that cannot be explored under a memory model.
+    pub refused: Option<String>,
     /// Whether a thread was suspended as spinning.
     pub spun: bool,
     /// Choices are drawn from here, if schedules are random.
@@ -300,6 +309,8 @@ pub(crate) struct Inner {
 
 /// The state that threads and scheduler share.
 pub(crate) struct World {
+    /// Whether a memory model answers the accesses (weak/mod.rs).
+    pub memory: Option<Memory>,
     pub inner: RefCell<Inner>,
 }
 
@@ -343,17 +354,27 @@ impl World {
     #[cold]
     fn name(&self, meta: &Meta, kind: &'static str, registry: u32) -> u32 {
         let what = (kind, "first use");
-        self.turn(Pending::new(
-            Some(Access::write(registry)),
-            what,
-            meta.made(),
-        ));
+        let pending = Pending::new(Some(Access::write(registry)), what, meta.made());
+        match self.memory {
+            None => self.turn(pending),
+            Some(_) => self.take_turn(registry, MemoryOrder::Relaxed, pending),
+        }
         self.inner.borrow_mut().resolve(meta, kind)
     }
 
     /// Announces the next operation of the current thread and waits for its turn.
     #[inline]
     pub fn turn(&self, pending: Pending) {
+        if self.memory.is_some() {
+            let (kind, verb) = pending.what;
+            self.refuse(format!("`{verb}` of {kind}, at {}", pending.place));
+        }
+        self.suspend(pending);
+    }
+
+    /// Suspends the current thread, which has announced its next operation.
+    #[inline]
+    pub fn suspend(&self, pending: Pending) {
         let yielder = {
             let mut inner = self.inner.borrow_mut();
             inner.is_unwinding();
@@ -369,7 +390,6 @@ impl World {
     }
 
     /// Suspends the current thread for good.
-    #[cfg(feature = "symbolic")]
     pub fn rest_for_ever(&self) -> ! {
         let yielder = self.inner.borrow_mut().me().yielder;
         loop {
@@ -383,6 +403,9 @@ impl World {
 
     /// Starts a thread, runs it up to its first operation, and returns its number.
     pub fn spawn(&self, start: Start) -> ProcessId {
+        if self.memory.is_some() {
+            self.before_spawn(Pending::new(None, ("thread", "spawn"), start.place));
+        }
         let yielder = {
             let mut inner = self.inner.borrow_mut();
             inner.is_unwinding();
@@ -422,6 +445,10 @@ impl World {
 
     /// Waits for a permit and takes it.
     pub fn take_permit(&self, cell: u32, what: (&'static str, &'static str), place: Place) {
+        if self.memory.is_some() {
+            self.take_permit_weakly(cell, true, what, place);
+            return;
+        }
         if !self.try_permit(cell, what, place) {
             self.wait_for_token(what, place);
             let mut inner = self.inner.borrow_mut();
@@ -432,6 +459,9 @@ impl World {
 
     /// Takes a permit or enlists for it. Returns whether it was there.
     pub fn try_permit(&self, cell: u32, what: (&'static str, &'static str), place: Place) -> bool {
+        if self.memory.is_some() {
+            return self.take_permit_weakly(cell, false, what, place);
+        }
         self.turn(Pending::new(Some(Access::write(cell)), what, place));
         let mut inner = self.inner.borrow_mut();
         let current = inner.current;
@@ -450,6 +480,9 @@ impl World {
 
     /// Gives a permit to a thread that waits for it, or leaves it for later.
     pub fn give_permit(&self, cell: u32, what: (&'static str, &'static str), place: Place) {
+        if self.memory.is_some() {
+            return self.give_permit_weakly(cell, what, place);
+        }
         self.turn(Pending {
             wakes: wakes::NOTIFY,
             ..Pending::new(Some(Access::write(cell)), what, place)
@@ -465,8 +498,17 @@ impl World {
 
     /// Chooses a value from `start` up to, but not including, `end`.
     pub fn choose(&self, start: i64, end: i64, place: Place) -> i64 {
-        self.turn(Pending::new(None, ("", "choose"), place));
-        let value = self.inner.borrow_mut().outcome(start, end);
+        let pending = Pending::new(None, ("", "choose"), place);
+        let value = match self.memory {
+            None => {
+                self.turn(pending);
+                self.inner.borrow_mut().outcome(start, end)
+            }
+            Some(_) => match u32::try_from(end - start) {
+                Ok(outcomes) => start + i64::from(self.choice(outcomes, pending)),
+                Err(_) => self.refuse(format!("a choice of {} values, at {place}", end - start)),
+            },
+        };
         self.note(|| format!("chose {value}"));
         value
     }

@@ -189,7 +189,12 @@ fn reports_run_no_program() {
 
 #[test]
 fn the_runtime_is_light() {
-    let all = ["mazurka-core", "mazurka-explore", "mazurka-smt"];
+    let all = [
+        "mazurka-core",
+        "mazurka-explore",
+        "mazurka-memory",
+        "mazurka-smt",
+    ];
     assert_eq!(dependencies("rt"), all);
     let manifest = fs::read_to_string(root().join("crates/rt/Cargo.toml")).expect("a manifest");
     let manifest: toml::Table = manifest.parse().expect("TOML");

@@ -1,8 +1,8 @@
-//! `std::sync::atomic`, explored under sequential consistency.
+//! `std::sync::atomic`, explored.
 //!
-//! Weaker orderings are accepted, but loads return the values of sequential consistency, and the
-//! scope of the verdict says so. A weaker memory model would plug in here: `Inner::read_value`
-//! decides which of the visible stores a load sees (now: the last), and would make this a choice.
+//! Under sequential consistency weaker orderings are accepted, but loads return the last value
+//! stored, and the scope of the verdict says so. Under a memory model (weak/mod.rs) the engine says
+//! which write an access reads; the real atomic then keeps the value that it was made with.
 //!
 //! Loads commute. Every operation that may write conflicts with every access to the same atomic,
 //! even if the result does not depend on the order (two `fetch_add`s whose results are not used).
@@ -14,6 +14,7 @@ use std::sync::atomic as real;
 pub use std::sync::atomic::{Ordering, compiler_fence};
 
 use crate::names::Meta;
+use crate::weak::order_of;
 use crate::world::{Inner, Pending, Place, World, wakes, world};
 
 impl Inner {
@@ -57,11 +58,70 @@ pub fn fence(order: Ordering) {
                 order != Ordering::Relaxed,
                 "there is no such thing as a relaxed fence"
             );
+            if world.memory.is_some() {
+                let pending = Pending::new(None, ("", "fence"), Location::caller());
+                world.fence(order_of(order), pending);
+                return world.note(|| format!("{order:?}"));
+            }
             let mut inner = world.inner.borrow_mut();
             let current = inner.current;
+            inner.weak |= order != Ordering::SeqCst;
             inner.clocks.fence(current, order);
         }
     }
+}
+
+/// A value of an atomic as bits.
+trait Bits: Copy {
+    fn to_bits(self) -> u64;
+    fn from_bits(bits: u64) -> Self;
+}
+
+macro_rules! bits {
+    ($($t:ty)*) => {
+        $(
+            impl Bits for $t {
+                fn to_bits(self) -> u64 {
+                    self as u64
+                }
+                fn from_bits(bits: u64) -> Self {
+                    bits as Self
+                }
+            }
+        )*
+    };
+}
+
+bits!(i8 i16 i32 i64 isize u8 u16 u32 u64 usize);
+
+impl Bits for bool {
+    fn to_bits(self) -> u64 {
+        u64::from(self)
+    }
+    fn from_bits(bits: u64) -> Self {
+        bits != 0
+    }
+}
+
+impl<T> Bits for *mut T {
+    fn to_bits(self) -> u64 {
+        self.expose_provenance() as u64
+    }
+    fn from_bits(bits: u64) -> Self {
+        std::ptr::with_exposed_provenance_mut(bits as usize)
+    }
+}
+
+/// Panics as std does if an ordering is not one of a store.
+#[track_caller]
+fn check_store(order: Ordering) {
+    real::AtomicBool::new(false).store(false, order);
+}
+
+/// The same for an exchange.
+#[track_caller]
+fn check_exchange(success: Ordering, failure: Ordering) {
+    let _failed = real::AtomicBool::new(true).compare_exchange(false, false, success, failure);
 }
 
 /// The common parts of atomics.
@@ -138,6 +198,11 @@ macro_rules! atomic {
                 let Some(world) = world() else {
                     return self.0.value.load(order);
                 };
+                if world.memory.is_some() {
+                    // The real atomic also checks that the ordering is valid for loads.
+                    let initial = self.0.value.load(order);
+                    return self.load_weakly(world, initial, order, Location::caller());
+                }
                 let cell = self.cell(world);
                 world.turn(Pending::read(cell, (Self::KIND, "load"), Location::caller()));
                 // The real atomic also checks that the ordering is valid for loads.
@@ -155,11 +220,55 @@ macro_rules! atomic {
                     return self.0.value.store(value, order);
                 };
                 let cell = self.cell(world);
-                world.turn(Pending::write(cell, (Self::KIND, "store"), Location::caller()));
+                let pending = Pending::write(cell, (Self::KIND, "store"), Location::caller());
+                if world.memory.is_some() {
+                    check_store(order);
+                    world.store_bits(cell, order_of(order), value.to_bits(), pending);
+                    return world.note(|| format!("{value:?}"));
+                }
+                world.turn(pending);
                 let old = self.0.value.load(Ordering::Relaxed);
                 self.0.value.store(value, order);
                 world.inner.borrow_mut().wrote_value(cell, order, old != value, false);
                 world.note(|| format!("{value:?}"));
+            }
+
+            /// Reads the value under a memory model.
+            fn load_weakly(
+                &self,
+                world: &World,
+                initial: $value,
+                order: Ordering,
+                place: Place,
+            ) -> $value {
+                let cell = self.cell(world);
+                let pending = Pending::read(cell, (Self::KIND, "load"), place);
+                let bits = world.load_bits(cell, order_of(order), initial.to_bits(), pending);
+                let value = <$value as Bits>::from_bits(bits);
+                world.note(|| format!("{value:?}"));
+                value
+            }
+
+            /// Changes the value under a memory model, if the function returns one. Returns the old
+            /// one, and the new one.
+            fn update_weakly(
+                &self,
+                world: &World,
+                orders: [Ordering; 2],
+                change: &dyn Fn($value) -> Option<$value>,
+                what: (&'static str, Place),
+            ) -> ($value, Option<$value>) {
+                let cell = self.cell(world);
+                let (verb, place) = what;
+                let pending = Pending::write(cell, (Self::KIND, verb), place);
+                let from = <$value as Bits>::from_bits;
+                let change_bits = |bits| change(from(bits)).map(Bits::to_bits);
+                let initial = self.0.value.load(Ordering::Relaxed).to_bits();
+                let orders = orders.map(order_of);
+                let rule: &dyn Fn(u64) -> Option<u64> = &change_bits;
+                let (old, wrote) = world.update_bits(cell, orders, (initial, rule), pending);
+                let old = from(old);
+                (old, if wrote { change(old) } else { None })
             }
 
             /// Performs a read-modify-write.
@@ -169,11 +278,26 @@ macro_rules! atomic {
                 verb: &'static str,
                 order: Ordering,
                 place: Place,
-                change: impl FnOnce(&real::$name$(<$param>)?) -> $value,
+                change: impl Fn(&real::$name$(<$param>)?) -> $value,
             ) -> $value {
                 let Some(world) = world() else {
                     return change(&self.0.value);
                 };
+                if world.memory.is_some() {
+                    let change = |old| {
+                        let value = real::$name::new(old);
+                        change(&value);
+                        Some(value.into_inner())
+                    };
+                    let orders = [order, of_load(order)];
+                    let what = (verb, place);
+                    let (old, new) = self.update_weakly(world, orders, &change, what);
+                    world.note(|| match new {
+                        Some(new) => format!("{old:?} → {new:?}"),
+                        None => format!("{old:?}"),
+                    });
+                    return old;
+                }
                 let cell = self.cell(world);
                 world.turn(Pending::write(cell, (Self::KIND, verb), place));
                 let old = change(&self.0.value);
@@ -243,6 +367,17 @@ macro_rules! atomic {
                 let Some(world) = world() else {
                     return self.0.value.compare_exchange(current, new, success, failure);
                 };
+                if world.memory.is_some() {
+                    check_exchange(success, failure);
+                    let change = |old| (old == current).then_some(new);
+                    let what = (verb, place);
+                    let (old, wrote) = self.update_weakly(world, [success, failure], &change, what);
+                    world.note(|| match wrote {
+                        Some(new) => format!("{old:?} → {new:?}"),
+                        None => format!("{old:?}, not {current:?}: failed"),
+                    });
+                    return if wrote.is_some() { Ok(old) } else { Err(old) };
+                }
                 let cell = self.cell(world);
                 world.turn(Pending::write(cell, (Self::KIND, verb), place));
                 let result = self.0.value.compare_exchange(current, new, success, failure);
@@ -323,15 +458,17 @@ macro_rules! atomic {
 
             /// Returns the value. The exclusive borrow excludes all other threads.
             #[inline]
+            #[track_caller]
             pub fn get_mut(&mut self) -> &mut $value {
-                self.settle();
+                self.settle(Location::caller());
                 self.0.value.get_mut()
             }
 
             /// Returns the value.
             #[inline]
+            #[track_caller]
             pub fn into_inner(mut self) -> $value {
-                self.settle();
+                self.settle(Location::caller());
                 self.0.value.into_inner()
             }
 
@@ -341,16 +478,31 @@ macro_rules! atomic {
                 self.0.value.as_ptr()
             }
 
-            fn settle(&mut self) {
-                if let Some(world) = world() {
-                    self.start(world);
+            /// Gives the real atomic the value that it has now. Under a memory model it is another
+            /// atomic from then on, which was made with that value.
+            fn settle(&mut self, place: Place) {
+                let Some(world) = world() else {
+                    return;
+                };
+                self.start(world);
+                let used = self.0.meta.known(world.inner.borrow().epoch);
+                if let (Some(_), Some(cell)) = (world.memory, used) {
+                    let initial = self.0.value.load(Ordering::Relaxed).to_bits();
+                    let pending = Pending::read(cell, (Self::KIND, "get_mut"), place);
+                    let order = mazurka_memory::MemoryOrder::Plain;
+                    let bits = world.load_bits(cell, order, initial, pending);
+                    *self.0.value.get_mut() = <$value as Bits>::from_bits(bits);
+                    self.0.meta.forget(world.inner.borrow().epoch);
                 }
             }
         }
 
         impl$(<$param>)? fmt::Debug for $name$(<$param>)? {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                self.0.value.fmt(f)
+                match world().filter(|world| world.memory.is_some()) {
+                    None => self.0.value.fmt(f),
+                    Some(_) => fmt::Debug::fmt(&self.load(Ordering::Relaxed), f),
+                }
             }
         }
 
@@ -442,7 +594,10 @@ impl<T> Default for AtomicPtr<T> {
 
 impl<T> fmt::Pointer for AtomicPtr<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Pointer::fmt(&self.0.value, f)
+        match world().filter(|world| world.memory.is_some()) {
+            None => fmt::Pointer::fmt(&self.0.value, f),
+            Some(_) => fmt::Pointer::fmt(&self.load(Ordering::Relaxed), f),
+        }
     }
 }
 

@@ -4,10 +4,10 @@ use std::fmt;
 use std::panic::Location;
 use std::sync;
 
-use mazurka_core::Access;
+use mazurka_core::{Access, MemoryOrder};
 
 use crate::names::Meta;
-use crate::world::{Pending, wakes, world};
+use crate::world::{Pending, World, wakes, world};
 
 const KIND: &str = "Barrier";
 
@@ -49,10 +49,14 @@ impl Barrier {
         };
         let place = Location::caller();
         let cell = world.cell(&self.meta, KIND);
-        world.turn(Pending {
+        let pending = Pending {
             wakes: wakes::NOTIFY,
             ..Pending::new(Some(Access::write(cell)), (KIND, "wait"), place)
-        });
+        };
+        if world.memory.is_some() {
+            return BarrierWaitResult(self.wait_weakly(world, cell, pending));
+        }
+        world.turn(pending);
         let leader = {
             let mut inner = world.inner.borrow_mut();
             let current = inner.current;
@@ -77,6 +81,32 @@ impl Barrier {
             inner.clocks.acquire(current, cell);
         }
         BarrierWaitResult(leader)
+    }
+}
+
+impl Barrier {
+    /// Waits, under a memory model. Returns whether this thread is the last.
+    fn wait_weakly(&self, world: &World, cell: u32, pending: Pending) -> bool {
+        world.take_turn(cell, MemoryOrder::AcqRel, pending);
+        let leader = {
+            let mut inner = world.inner.borrow_mut();
+            let state = &mut inner.cells[cell as usize];
+            state.count += 1;
+            let leader = state.count as usize >= self.threads;
+            if leader {
+                state.count = 0;
+            }
+            leader
+        };
+        if leader {
+            let waiting = world.take_all(cell, wakes::NOTIFY);
+            world.wake_taken(&waiting, pending);
+            world.progress();
+        } else {
+            world.enlist_in_turn(cell, wakes::NOTIFY);
+            world.await_token((KIND, "wait for the others"), pending.place);
+        }
+        leader
     }
 }
 

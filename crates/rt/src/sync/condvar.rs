@@ -9,7 +9,7 @@ use std::panic::Location;
 use std::sync::{self, LockResult};
 use std::time::Duration;
 
-use mazurka_core::{Access, AccessKind};
+use mazurka_core::{Access, AccessKind, MemoryOrder};
 
 use super::{MutexGuard, map};
 use crate::names::Meta;
@@ -73,6 +73,18 @@ impl Condvar {
         let Held { world, lock, dirty } = *held;
         let cell = world.cell(&self.meta, KIND);
         let content = if dirty { wakes::CONTENT } else { 0 };
+        if world.memory.is_some() {
+            // It enlists while it holds the mutex: what a thread without the mutex does in between
+            // it could do as well directly after.
+            let pending = Pending::new(None, (KIND, verb), place);
+            world.take_turn(cell, MemoryOrder::Relaxed, pending);
+            world.enlist_in_turn(cell, wakes::NOTIFY);
+            world.unlock(lock, dirty, pending);
+            let (mutex, real) = guard.give_up();
+            mutex.let_go(real, false);
+            world.inner.borrow_mut().give(lock, dirty);
+            return cell;
+        }
         world.turn(Pending {
             second: Some(Access::read(cell)),
             wakes: wakes::STATE | content,
@@ -97,8 +109,11 @@ impl Condvar {
             return map(result, |real| MutexGuard::with(mutex, real, place));
         };
         self.enlist(&held, guard, "wait", place);
-        held.world
-            .wait_for_token((KIND, "wait for a notification"), place);
+        let what = (KIND, "wait for a notification");
+        match held.world.memory {
+            None => held.world.wait_for_token(what, place),
+            Some(_) => held.world.await_token(what, place),
+        }
         mutex.lock_at(place)
     }
 
@@ -138,7 +153,22 @@ impl Condvar {
         };
         let cell = self.enlist(&held, guard, "wait_timeout", place);
         let what = (KIND, "wait for a notification or the time");
-        let notified = held.world.wait_or_time_out(cell, what, place);
+        let notified = match held.world.memory {
+            None => held.world.wait_or_time_out(cell, what, place),
+            Some(_) => {
+                // The time may be over at once; if it is not, the thread was notified before.
+                let pending = Pending::new(None, what, place);
+                held.world.take_turn(cell, MemoryOrder::Relaxed, pending);
+                let timed_out = held.world.leave_list(cell);
+                match timed_out {
+                    true => held.world.timed_out("wait_timeout", place),
+                    false => held.world.await_token(what, place),
+                }
+                let words = if timed_out { "timed out" } else { "notified" };
+                held.world.note(|| words.into());
+                !timed_out
+            }
+        };
         map(mutex.lock_at(place), |guard| {
             (guard, WaitTimeoutResult(!notified))
         })
@@ -213,6 +243,21 @@ impl Condvar {
             };
         };
         let cell = world.cell(&self.meta, KIND);
+        if world.memory.is_some() {
+            let pending = Pending::new(None, (KIND, verb), place);
+            let relaxed = MemoryOrder::Relaxed;
+            if all {
+                world.take_turn(cell, relaxed, pending);
+                let woken = world.take_all(cell, wakes::NOTIFY);
+                world.wake_taken(&woken, pending);
+            } else {
+                world.hold_turn(cell, relaxed, pending);
+                let woken = world.take_one(cell, wakes::NOTIFY, pending);
+                world.end_turn(cell, pending);
+                world.wake_taken(&woken, pending);
+            }
+            return world.progress();
+        }
         world.turn(Pending {
             wakes: wakes::NOTIFY,
             ..Pending::new(Some(Access::write(cell)), (KIND, verb), place)

@@ -63,7 +63,7 @@ macro_rules! lock {
 
             /// Returns the data, without the lock.
             pub fn into_inner(self) -> LockResult<T> {
-                let poisoned = self.is_poisoned();
+                let poisoned = self.poisons();
                 judged(poisoned, unjudged(self.inner.into_inner()))
             }
         }
@@ -71,13 +71,22 @@ macro_rules! lock {
         impl<T: ?Sized> $lock<T> {
             /// Whether a thread panicked while changing the data.
             pub fn is_poisoned(&self) -> bool {
+                if let Some(world) = world().filter(|world| world.memory.is_some()) {
+                    let kind = stringify!($lock);
+                    world.refuse(format!("`{kind}::is_poisoned` of a lock that is not held"));
+                }
+                self.poisons()
+            }
+
+            /// Whether a thread panicked while changing the data, if this one holds the lock.
+            fn poisons(&self) -> bool {
                 self.poisoned.load(Ordering::Relaxed) || self.inner.is_poisoned()
             }
 
             /// Drops std's guard. `poisons` tells whether that poisons the lock, because std takes
             /// a panic of any thread of the model for one of this thread.
             pub(super) fn let_go<G>(&self, guard: G, poisons: bool) {
-                let poisoned = self.is_poisoned() || poisons;
+                let poisoned = self.poisons() || poisons;
                 drop(guard);
                 match poisoned {
                     true => self.poisoned.store(true, Ordering::Relaxed),
@@ -93,7 +102,7 @@ macro_rules! lock {
 
             /// Returns the data. The exclusive borrow excludes all other threads.
             pub fn get_mut(&mut self) -> LockResult<&mut T> {
-                let poisoned = self.is_poisoned();
+                let poisoned = self.poisons();
                 judged(poisoned, unjudged(self.inner.get_mut()))
             }
         }

@@ -60,10 +60,14 @@ impl<T: ?Sized> Mutex<T> {
     /// Waits for its turn to take the lock.
     fn acquire(&self, world: &World, place: Place) -> u32 {
         let cell = world.cell(&self.meta, Self::KIND);
-        world.turn(Pending {
+        let pending = Pending {
             until: Until::Lock(cell),
             ..Pending::lock(AccessKind::Acquire, cell, (Self::KIND, "lock"), place)
-        });
+        };
+        match world.memory {
+            None => world.turn(pending),
+            Some(_) => world.lock(cell, pending),
+        }
         world.inner.borrow_mut().take(cell, place);
         cell
     }
@@ -78,7 +82,7 @@ impl<T: ?Sized> Mutex<T> {
     pub(crate) fn lock_at(&self, place: Place) -> LockResult<MutexGuard<'_, T>> {
         let cell = world().map(|world| self.acquire(world, place));
         let inner = unjudged(self.inner.lock());
-        judged(self.is_poisoned(), self.guard(inner, cell, place))
+        judged(self.poisons(), self.guard(inner, cell, place))
     }
 
     /// Takes the lock if it is free.
@@ -89,9 +93,16 @@ impl<T: ?Sized> Mutex<T> {
         if let Some(world) = world() {
             let cell = world.cell(&self.meta, Self::KIND);
             let what = (Self::KIND, "try_lock");
-            world.turn(Pending::lock(AccessKind::Acquire, cell, what, place));
+            let pending = Pending::lock(AccessKind::Acquire, cell, what, place);
+            let free = match world.memory {
+                None => {
+                    world.turn(pending);
+                    world.inner.borrow().cells[cell as usize].holder.is_none()
+                }
+                Some(_) => world.try_lock(cell, pending),
+            };
             let mut inner = world.inner.borrow_mut();
-            if inner.cells[cell as usize].holder.is_some() {
+            if !free {
                 inner.effects.untouched = true;
                 return world.refused(inner, cell);
             }
@@ -100,7 +111,7 @@ impl<T: ?Sized> Mutex<T> {
         }
         let inner = try_unjudged(self.inner.try_lock()).ok_or(TryLockError::WouldBlock)?;
         let guard = self.guard(inner, taken, place);
-        judged(self.is_poisoned(), guard).map_err(TryLockError::Poisoned)
+        judged(self.poisons(), guard).map_err(TryLockError::Poisoned)
     }
 }
 
@@ -142,10 +153,14 @@ impl<T: ?Sized> Drop for MutexGuard<'_, T> {
             return drop(inner);
         };
         let what = (Mutex::<T>::KIND, "unlock");
-        world.turn(Pending {
+        let pending = Pending {
             wakes: wakes_by(self.dirty),
             ..Pending::lock(AccessKind::Release, cell, what, self.place)
-        });
+        };
+        match world.memory {
+            None => world.turn(pending),
+            Some(_) => world.unlock(cell, self.dirty, pending),
+        }
         self.lock.let_go(inner, !self.unwinding && panicking());
         world.inner.borrow_mut().give(cell, self.dirty);
     }

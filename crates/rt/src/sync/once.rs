@@ -6,6 +6,7 @@ use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::sync;
 
 use mazurka_core::{Access, AccessKind};
+use mazurka_memory::{Effect, MemoryOrder, Value};
 
 use crate::names::Meta;
 use crate::world::{Pending, Place, Until, World, wakes, world};
@@ -15,6 +16,8 @@ const KIND: &str = "Once";
 /// Values of the flag of its cell.
 const DONE: u8 = 1;
 const POISONED: u8 = 2;
+/// The value of its location while a function runs, under a memory model.
+const RUNNING: Value = 3;
 
 /// Runs a function once; the counterpart of [`std::sync::Once`].
 pub struct Once {
@@ -48,10 +51,17 @@ struct Running<'a> {
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
-        self.world.turn(Pending {
+        let pending = Pending {
             wakes: wakes::STATE | wakes::CONTENT,
             ..Pending::lock(AccessKind::Release, self.cell, (KIND, "done"), self.place)
-        });
+        };
+        if self.world.memory.is_some() {
+            let (order, flag) = (MemoryOrder::Release, Value::from(self.flag));
+            self.world.write_value(self.cell, order, flag, pending);
+            self.world.inner.borrow_mut().cells[self.cell as usize].flag = self.flag;
+            return;
+        }
+        self.world.turn(pending);
         let mut inner = self.world.inner.borrow_mut();
         inner.cells[self.cell as usize].flag = self.flag;
         inner.give(self.cell, true);
@@ -75,7 +85,9 @@ impl Once {
     fn cell(&self, world: &World) -> u32 {
         let cell = world.cell(&self.meta, KIND);
         if self.real.is_completed() {
-            world.inner.borrow_mut().cells[cell as usize].flag = DONE;
+            let mut inner = world.inner.borrow_mut();
+            let state = &mut inner.cells[cell as usize];
+            (state.flag, state.initial) = (DONE, Value::from(DONE));
         }
         cell
     }
@@ -114,11 +126,20 @@ impl Once {
 
     fn call(&self, world: &World, force: bool, f: impl FnOnce(&OnceState), place: Place) {
         let cell = self.cell(world);
-        world.turn(Pending {
+        let pending = Pending {
             until: Until::Lock(cell),
             ..Pending::lock(AccessKind::Acquire, cell, (KIND, "call_once"), place)
-        });
-        let flag = {
+        };
+        let flag = if world.memory.is_some() {
+            let start = |flag| match flag {
+                0 => Effect::Write(RUNNING),
+                RUNNING => Effect::Wait,
+                _ if flag == Value::from(POISONED) && force => Effect::Write(RUNNING),
+                _ => Effect::Keep,
+            };
+            world.update(cell, [MemoryOrder::Acquire; 2], &start, pending) as u8
+        } else {
+            world.turn(pending);
             let mut inner = world.inner.borrow_mut();
             let flag = inner.cells[cell as usize].flag;
             if flag == DONE || (flag == POISONED && !force) {
@@ -155,11 +176,12 @@ impl Once {
             return self.real.is_completed();
         };
         let cell = self.cell(world);
-        world.turn(Pending::read(
-            cell,
-            (KIND, "is_completed"),
-            Location::caller(),
-        ));
+        let pending = Pending::read(cell, (KIND, "is_completed"), Location::caller());
+        if world.memory.is_some() {
+            let flag = world.read_value(cell, MemoryOrder::Acquire, pending);
+            return flag == Value::from(DONE);
+        }
+        world.turn(pending);
         let mut inner = world.inner.borrow_mut();
         let current = inner.current;
         inner.saw(cell, wakes::CONTENT);
@@ -191,6 +213,20 @@ impl Once {
             };
         };
         let cell = self.cell(world);
+        if world.memory.is_some() {
+            let over =
+                |flag| flag == Value::from(DONE) || (!force && flag == Value::from(POISONED));
+            let pending = Pending {
+                until: Until::Token,
+                ..Pending::read(cell, (KIND, "wait"), place)
+            };
+            let flag = world.wait_for_value(cell, MemoryOrder::Acquire, &over, pending);
+            assert!(
+                flag == Value::from(DONE),
+                "Once instance has previously been poisoned"
+            );
+            return;
+        }
         loop {
             world.turn(Pending::read(cell, (KIND, "wait"), place));
             let flag = world.inner.borrow().cells[cell as usize].flag;

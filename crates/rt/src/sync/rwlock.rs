@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{self, LockResult, TryLockError, TryLockResult};
 
 use mazurka_core::Access;
+use mazurka_memory::{Effect, MemoryOrder, Value};
 
 use super::lock::{judged, try_unjudged, unjudged, wakes_by};
 use crate::names::Meta;
@@ -74,13 +75,54 @@ impl Inner {
     }
 }
 
+/// The value of its location while a thread writes, under a memory model; else it is the number of
+/// readers.
+const WRITTEN: Value = -1;
+
+impl World {
+    /// Takes the lock, for reading if that is what the operation waits for. Returns whether it did;
+    /// it does if it waits.
+    fn take_weakly(&self, cell: u32, waits: bool, pending: Pending) -> bool {
+        let reads = pending.until == Until::Read(cell);
+        let next = |readers: Value| match reads {
+            true => (readers >= 0).then_some(readers + 1),
+            false => (readers == 0).then_some(WRITTEN),
+        };
+        let rule = |readers| match next(readers) {
+            Some(next) => Effect::Write(next),
+            None if waits => Effect::Wait,
+            None => Effect::Keep,
+        };
+        let orders = [MemoryOrder::Acquire, MemoryOrder::Relaxed];
+        let before = self.update(cell, orders, &rule, pending);
+        self.took_lock();
+        next(before).is_some()
+    }
+
+    /// Releases the lock.
+    fn give_weakly(&self, cell: u32, next: &dyn Fn(Value) -> Value, dirty: bool, pending: Pending) {
+        let orders = [MemoryOrder::Release, MemoryOrder::Relaxed];
+        self.update(
+            cell,
+            orders,
+            &|readers| Effect::Write(next(readers)),
+            pending,
+        );
+        if dirty {
+            self.progress();
+        }
+    }
+}
+
 lock!(RwLock);
 guard!(RwLockReadGuard);
 guard!(mut RwLockWriteGuard);
 
 impl<T: ?Sized> RwLock<T> {
     fn cell(&self, world: &World) -> u32 {
-        world.inner.borrow_mut().guarded();
+        if world.memory.is_none() {
+            world.inner.borrow_mut().guarded();
+        }
         world.cell(&self.meta, KIND)
     }
 
@@ -121,7 +163,11 @@ impl<T: ?Sized> RwLock<T> {
     ) -> Option<u32> {
         let world = world()?;
         let cell = self.cell(world);
-        world.turn(pending(cell));
+        let pending = pending(cell);
+        match world.memory {
+            None => world.turn(pending),
+            Some(_) => _ = world.take_weakly(cell, true, pending),
+        }
         take(&mut world.inner.borrow_mut(), cell);
         Some(cell)
     }
@@ -137,9 +183,20 @@ impl<T: ?Sized> RwLock<T> {
             return Ok(None);
         };
         let cell = self.cell(world);
-        world.turn(pending(cell));
+        let mut pending = pending(cell);
+        let possible = match world.memory {
+            None => {
+                world.turn(pending);
+                let inner = world.inner.borrow();
+                inner.possible(inner.current, until(cell))
+            }
+            Some(_) => {
+                pending.until = until(cell);
+                world.take_weakly(cell, false, pending)
+            }
+        };
         let mut inner = world.inner.borrow_mut();
-        if !inner.possible(inner.current, until(cell)) {
+        if !possible {
             return world.refused(inner, cell);
         }
         take(&mut inner, cell);
@@ -156,7 +213,7 @@ impl<T: ?Sized> RwLock<T> {
         };
         let cell = self.acquire(pending, |inner, cell| inner.take_to_read(cell, place));
         let guard = self.read_guard(unjudged(self.inner.read()), cell, place);
-        judged(self.is_poisoned(), guard)
+        judged(self.poisons(), guard)
     }
 
     /// Waits for write access.
@@ -169,7 +226,7 @@ impl<T: ?Sized> RwLock<T> {
         };
         let cell = self.acquire(pending, |inner, cell| inner.take(cell, place));
         let guard = self.write_guard(unjudged(self.inner.write()), cell, place);
-        judged(self.is_poisoned(), guard)
+        judged(self.poisons(), guard)
     }
 
     /// Takes the lock for reading if that is possible now.
@@ -182,7 +239,7 @@ impl<T: ?Sized> RwLock<T> {
         })?;
         let inner = try_unjudged(self.inner.try_read()).ok_or(TryLockError::WouldBlock)?;
         let guard = self.read_guard(inner, cell, place);
-        judged(self.is_poisoned(), guard).map_err(TryLockError::Poisoned)
+        judged(self.poisons(), guard).map_err(TryLockError::Poisoned)
     }
 
     /// Takes the lock for writing if that is possible now.
@@ -195,7 +252,7 @@ impl<T: ?Sized> RwLock<T> {
         })?;
         let inner = try_unjudged(self.inner.try_write()).ok_or(TryLockError::WouldBlock)?;
         let guard = self.write_guard(inner, cell, place);
-        judged(self.is_poisoned(), guard).map_err(TryLockError::Poisoned)
+        judged(self.poisons(), guard).map_err(TryLockError::Poisoned)
     }
 }
 
@@ -207,10 +264,14 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
         let inner = s.inner.take().expect("the guard holds the lock");
         let (lock, cell, dirty) = (s.lock, s.cell.take(), s.dirty);
         if let (Some(cell), Some(world)) = (cell, world()) {
-            world.turn(Pending {
+            let pending = Pending {
                 wakes: wakes_by(dirty),
                 ..Pending::new(Some(Access::write(cell)), (KIND, "downgrade"), place)
-            });
+            };
+            match world.memory {
+                None => world.turn(pending),
+                Some(_) => world.give_weakly(cell, &|_| 1, dirty, pending),
+            }
             let mut inner = world.inner.borrow_mut();
             inner.give(cell, dirty);
             inner.take_to_read(cell, place);
@@ -227,10 +288,14 @@ impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
         let (Some(cell), Some(world)) = (self.cell, world()) else {
             return drop(inner);
         };
-        world.turn(Pending {
+        let pending = Pending {
             wakes: wakes::STATE,
             ..Pending::read(cell, (KIND, "end of read"), self.place)
-        });
+        };
+        match world.memory {
+            None => world.turn(pending),
+            Some(_) => world.give_weakly(cell, &|readers| readers - 1, false, pending),
+        }
         drop(inner);
         world.inner.borrow_mut().give_back_read(cell);
     }
@@ -244,14 +309,18 @@ impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
         let (Some(cell), Some(world)) = (self.cell, world()) else {
             return drop(inner);
         };
-        world.turn(Pending {
+        let pending = Pending {
             wakes: wakes_by(self.dirty),
             ..Pending::new(
                 Some(Access::write(cell)),
                 (KIND, "end of write"),
                 self.place,
             )
-        });
+        };
+        match world.memory {
+            None => world.turn(pending),
+            Some(_) => world.give_weakly(cell, &|_| 0, self.dirty, pending),
+        }
         self.lock.let_go(inner, !self.unwinding && panicking());
         world.inner.borrow_mut().give(cell, self.dirty);
     }

@@ -12,7 +12,7 @@ use mazurka_rt::sync::mpsc::{RecvTimeoutError, TryRecvError, TrySendError, chann
 use mazurka_rt::sync::{
     Arc, Barrier, Condvar, LazyLock, Mutex, Once, OnceLock, RwLock, TryLockError,
 };
-use mazurka_rt::{Builder, Outcomes, choose, future, hint, model, thread};
+use mazurka_rt::{Builder, Memory, Outcomes, choose, future, hint, model, thread};
 
 const SHORT: Duration = Duration::from_millis(1);
 
@@ -88,7 +88,8 @@ fn litmus_tests_of_sequential_consistency() {
     for order in [Relaxed, SeqCst] {
         let pair = |first: fn(&AtomicU32, &AtomicU32, Ordering) -> u32,
                     second: fn(&AtomicU32, &AtomicU32, Ordering) -> u32| {
-            let found = outcomes(move || {
+            let builder = Builder::default().memory(Memory::Sc);
+            let found = builder.outcomes(move || {
                 let xy = Arc::new((AtomicU32::new(0), AtomicU32::new(0)));
                 let other = {
                     let xy = xy.clone();

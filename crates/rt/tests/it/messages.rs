@@ -5,7 +5,9 @@ use std::process::Command;
 
 use mazurka_rt::sync::atomic::{AtomicU32, AtomicUsize, Ordering::*};
 use mazurka_rt::sync::{Arc, Condvar, Mutex};
-use mazurka_rt::{Builder, assert_deterministic, check_pct, check_random, model, replay, thread};
+use mazurka_rt::{
+    Builder, Memory, assert_deterministic, check_pct, check_random, model, replay, thread,
+};
 
 /// What a call panics with.
 fn panic_of(f: impl FnOnce()) -> String {
@@ -294,7 +296,7 @@ fn bounds_are_printed() {
     assert_eq!(some.executions, 5);
     assert_eq!(
         some.to_string(),
-        "mazurka: 5 executions, not complete: 5 executions were reached (max_executions); sequential consistency"
+        "mazurka: 5 executions, not complete: 5 executions were reached (max_executions); sequential consistency (no weaker ordering was met)"
     );
     let mut counts = Vec::new();
     for most in 0..=3 {
@@ -336,7 +338,7 @@ fn lost_update_once() {
 
 #[test]
 fn weaker_orderings_are_in_the_scope() {
-    let found = Builder::default().check(|| {
+    let found = Builder::default().memory(Memory::Sc).check(|| {
         let x = AtomicUsize::new(0);
         x.store(1, Relaxed);
     });

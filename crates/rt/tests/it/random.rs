@@ -3,14 +3,16 @@
 //!
 //! More of them: `MAZURKA_PROGRAMS=20000 cargo test --release -p mazurka-rt --test it random::`.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
+use std::panic::catch_unwind;
 use std::time::Duration;
 
 use mazurka_rt::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use mazurka_rt::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use mazurka_rt::sync::{Arc, Barrier, Condvar, Mutex, Once, RwLock};
 use mazurka_rt::thread::{self, Thread};
-use mazurka_rt::{Algorithm, Builder, choose};
+use mazurka_rt::{Algorithm, Builder, Memory, choose};
 
 #[derive(Clone, Copy, Debug)]
 enum Op {
@@ -345,6 +347,93 @@ fn program(random: &mut Random) -> Vec<Vec<Op>> {
         .collect()
 }
 
+/// What a program does under a memory model, by the engine of execution graphs; none if that
+/// refuses it, or if there is too much.
+fn graphs(program: &[Vec<Op>], memory: Memory) -> Option<Found> {
+    let builder = Builder {
+        graphs: true,
+        quiet: true,
+        max_steps: Some(300_000),
+        max_depth: Some(250),
+        ..Builder::new()
+    };
+    let (builder, program) = (builder.memory(memory), program.to_vec());
+    let explored = catch_unwind(move || builder.outcomes(move || body(&program)));
+    let found = match explored {
+        Ok(found) => found,
+        Err(payload) => {
+            let text = payload.downcast_ref::<String>().expect("a message");
+            assert!(text.contains("cannot be explored"), "{text}");
+            return None;
+        }
+    };
+    if !found.bounds.is_empty() {
+        return None;
+    }
+    let results = found.results.into_iter().collect();
+    Some((found.executions, found.deadlocks, results))
+}
+
+/// Whether the graphs of sc have other results than the interleavings, or those of rc11 do not have
+/// all of them.
+fn graphs_disagree(program: &[Vec<Op>], compared: &Cell<u64>) -> Option<String> {
+    let (_, deadlocks, results) = explore(program, Algorithm::Optimal)?;
+    let (_, sc_deadlocks, sc) = graphs(program, Memory::Sc)?;
+    if (deadlocks > 0) != (sc_deadlocks > 0) || results != sc {
+        return Some(format!(
+            "interleavings {deadlocks} deadlocks, {results:?}\ngraphs {sc_deadlocks} deadlocks, {sc:?}"
+        ));
+    }
+    let (_, rc11_deadlocks, rc11) = graphs(program, Memory::Rc11)?;
+    if (deadlocks > 0 && rc11_deadlocks == 0) || !results.is_subset(&rc11) {
+        return Some(format!(
+            "interleavings {deadlocks} deadlocks, {results:?}\nrc11 {rc11_deadlocks} deadlocks, {rc11:?}"
+        ));
+    }
+    compared.set(compared.get() + 1);
+    None
+}
+
+/// The least part of a program that still shows a disagreement.
+fn shrink(
+    mut program: Vec<Vec<Op>>,
+    mut how: String,
+    disagrees: impl Fn(&[Vec<Op>]) -> Option<String>,
+) -> (Vec<Vec<Op>>, String) {
+    'smaller: loop {
+        for thread in 0..program.len() {
+            for op in 0..program[thread].len() {
+                let mut less = program.clone();
+                less[thread].remove(op);
+                if let Some(still) = disagrees(&less) {
+                    (program, how) = (less, still);
+                    continue 'smaller;
+                }
+            }
+        }
+        return (program, how);
+    }
+}
+
+#[test]
+fn graphs_find_what_interleavings_find() {
+    let programs = std::env::var("MAZURKA_PROGRAMS").ok();
+    let programs: u64 = programs.and_then(|n| n.parse().ok()).unwrap_or(150);
+    let compared = Cell::new(0);
+    let disagree = |program: &[Vec<Op>]| graphs_disagree(program, &compared);
+    for number in 0..programs {
+        let mut random = Random(7_000_003 + number);
+        random.below(2);
+        let program = program(&mut random);
+        if let Some(how) = disagree(&program) {
+            let (program, how) = shrink(program, how, disagree);
+            panic!("program {number}: {program:?}\n{how}");
+        }
+    }
+    // The others spin in a way that is refused, or are too large.
+    assert!(compared.get() * 2 > programs, "{compared:?} of {programs}");
+}
+
 /// Executions, deadlocks, results.
 type Found = (u64, u64, BTreeSet<Vec<Vec<u32>>>);
 
@@ -394,20 +483,7 @@ fn optimal_finds_what_brute_force_finds() {
             compared += 1;
             continue;
         };
-        // The least part of it that still shows it.
-        'smaller: loop {
-            for thread in 0..program.len() {
-                for op in 0..program[thread].len() {
-                    let mut less = program.clone();
-                    less[thread].remove(op);
-                    if let Some(still) = disagrees(&less) {
-                        (program, how) = (less, still);
-                        continue 'smaller;
-                    }
-                }
-            }
-            break;
-        }
+        (program, how) = shrink(program, how, disagrees);
         panic!("program {number}: {program:?}\n{how}");
     }
     assert!(compared > 0);

@@ -14,14 +14,18 @@
 
 mod regions;
 mod traits;
+mod weakly;
 
 use std::any::Any;
-use std::mem::{ManuallyDrop, MaybeUninit};
+use std::mem::{ManuallyDrop, MaybeUninit, needs_drop};
+use std::panic::Location;
 use std::pin::Pin;
 use std::sync;
 use std::sync::atomic::Ordering;
 
-use crate::world::world;
+use mazurka_core::MemoryOrder;
+
+use crate::world::{Place, World, world};
 use regions::Count;
 pub(crate) use regions::Regions;
 
@@ -72,6 +76,18 @@ fn drop_one(at: usize, last: bool) {
     order(at, Count::Strong, load, Some(Ordering::Release));
 }
 
+/// Returns the world, if a memory model answers the accesses.
+fn modelled() -> Option<&'static World> {
+    world().filter(|world| world.memory.is_some())
+}
+
+/// Refuses what is not explored under a memory model.
+fn refuse(verb: &str, place: Place) {
+    if let Some(world) = modelled() {
+        world.refuse(format!("`{verb}` at {place}"));
+    }
+}
+
 /// Notes that the current thread has made an `Arc`.
 fn made_arc<T: ?Sized>(inner: &sync::Arc<T>) {
     if let Some(world) = world() {
@@ -98,10 +114,12 @@ impl<T> Arc<T> {
     }
 
     /// Makes a value that has a reference to itself.
+    #[track_caller]
     pub fn new_cyclic<F>(data_fn: F) -> Self
     where
         F: FnOnce(&Weak<T>) -> T,
     {
+        refuse("Arc::new_cyclic", Location::caller());
         Self::adopt(sync::Arc::new_cyclic(|weak| {
             data_fn(&Weak(ManuallyDrop::new(weak.clone())))
         }))
@@ -123,8 +141,14 @@ impl<T> Arc<T> {
     }
 
     /// Returns the value, if this is the only strong reference.
+    #[track_caller]
     pub fn try_unwrap(this: Self) -> Result<T, Self> {
         let at = address(Self::as_ptr(&this));
+        if let Some(world) = modelled()
+            && !world.unwrap_arc(at, "try_unwrap", Location::caller())
+        {
+            return Err(this);
+        }
         match sync::Arc::try_unwrap(this.into_std()) {
             Ok(value) => {
                 order(at, Count::Strong, Ordering::Acquire, None);
@@ -136,8 +160,18 @@ impl<T> Arc<T> {
     }
 
     /// Returns the value, if this is the last strong reference; otherwise drops the reference.
+    #[track_caller]
     pub fn into_inner(this: Self) -> Option<T> {
         let at = address(Self::as_ptr(&this));
+        if let Some(world) = modelled() {
+            let place = Location::caller();
+            world.asked_count(at, "into_inner", place);
+            let last = sync::Arc::strong_count(&this.0) == 1;
+            world.drop_arc(at, last, true, place);
+            let value = sync::Arc::into_inner(this.into_std());
+            drop(value.is_some().then(|| Ending(at)));
+            return value;
+        }
         drop_one(at, sync::Arc::strong_count(&this.0) == 1);
         let value = sync::Arc::into_inner(this.into_std());
         drop(value.is_some().then(|| Ending(at)));
@@ -145,6 +179,7 @@ impl<T> Arc<T> {
     }
 
     /// Returns the value, or a clone of it if there are other references.
+    #[track_caller]
     pub fn unwrap_or_clone(this: Self) -> T
     where
         T: Clone,
@@ -242,7 +277,9 @@ impl<T: ?Sized> Arc<T> {
 
     /// Makes a weak reference.
     #[must_use = "this returns a new `Weak` pointer, without modifying the original `Arc`"]
+    #[track_caller]
     pub fn downgrade(this: &Self) -> Weak<T> {
+        refuse("Arc::downgrade", Location::caller());
         let at = address(Self::as_ptr(this));
         order(at, Count::Weak, Ordering::Acquire, None);
         Weak(ManuallyDrop::new(sync::Arc::downgrade(&this.0)))
@@ -251,15 +288,23 @@ impl<T: ?Sized> Arc<T> {
     /// Returns the number of strong references. In a model this is the number at this point of this
     /// run; other values are not explored.
     #[must_use]
+    #[track_caller]
     pub fn strong_count(this: &Self) -> usize {
         let at = address(Self::as_ptr(this));
+        if let Some(world) = modelled() {
+            let place = Location::caller();
+            let others = world.other_arcs(at, MemoryOrder::Relaxed, "strong_count", place);
+            return others as usize + 1;
+        }
         order(at, Count::Strong, Ordering::Relaxed, None);
         sync::Arc::strong_count(&this.0)
     }
 
     /// Returns the number of weak references.
     #[must_use]
+    #[track_caller]
     pub fn weak_count(this: &Self) -> usize {
+        refuse("Arc::weak_count", Location::caller());
         let at = address(Self::as_ptr(this));
         order(at, Count::Weak, Ordering::Relaxed, None);
         sync::Arc::weak_count(&this.0)
@@ -272,8 +317,14 @@ impl<T: ?Sized> Arc<T> {
     }
 
     /// Returns the value, if this is the only reference.
+    #[track_caller]
     pub fn get_mut(this: &mut Self) -> Option<&mut T> {
         let at = address(Self::as_ptr(this));
+        if let Some(world) = modelled()
+            && world.other_arcs(at, MemoryOrder::Acquire, "get_mut", Location::caller()) > 0
+        {
+            return None;
+        }
         let value = sync::Arc::get_mut(&mut this.0)?;
         order(at, Count::Strong, Ordering::Acquire, None);
         order(at, Count::Weak, Ordering::Acquire, None);
@@ -283,7 +334,14 @@ impl<T: ?Sized> Arc<T> {
 
 impl<T: Clone> Arc<T> {
     /// Returns the value; clones it first if it is shared.
+    #[track_caller]
     pub fn make_mut(this: &mut Self) -> &mut T {
+        if modelled().is_some() {
+            if Self::get_mut(this).is_none() {
+                *this = Self::new((**this).clone());
+            }
+            return sync::Arc::get_mut(&mut this.0).expect("it is not shared");
+        }
         let before = address(Self::as_ptr(this));
         let last = sync::Arc::strong_count(&this.0) == 1;
         sync::Arc::make_mut(&mut this.0);
@@ -320,8 +378,12 @@ impl Arc<dyn Any + Send + Sync> {
 }
 
 impl<T: ?Sized> Clone for Arc<T> {
+    #[track_caller]
     fn clone(&self) -> Self {
         let (at, relaxed) = (address(Self::as_ptr(self)), Ordering::Relaxed);
+        if let Some(world) = modelled() {
+            world.clone_arc(at, Location::caller());
+        }
         order(at, Count::Strong, relaxed, Some(relaxed));
         Self(self.0.clone())
     }
@@ -330,6 +392,10 @@ impl<T: ?Sized> Clone for Arc<T> {
 impl<T: ?Sized> Drop for Arc<T> {
     fn drop(&mut self) {
         let at = address(Self::as_ptr(self));
+        if let Some(world) = modelled() {
+            let last = sync::Arc::strong_count(&self.0) == 1;
+            world.drop_arc(at, last, needs_drop::<T>(), Location::caller());
+        }
         let last = sync::Arc::strong_count(&self.0) == 1;
         drop_one(at, last);
         let _ending = last.then(|| Ending(at));

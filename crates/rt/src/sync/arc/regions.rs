@@ -27,11 +27,16 @@ struct Region {
 
 /// The part of a region that is kept for the next execution.
 #[derive(Default)]
-struct Record {
+pub(super) struct Record {
     /// For each offset, the objects that were there.
     objects: Vec<(usize, Pool)>,
-    /// The cells of the counts, for the clocks.
+    /// The cells of the counts, for the clocks or a memory model.
     counts: Option<[u32; 2]>,
+    /// Whether the count is a location of a memory model.
+    pub counted: bool,
+    /// The threads that have dropped references in this execution, and the number of each drop
+    /// among those of its thread.
+    pub drops: Vec<(usize, u32)>,
 }
 
 /// The regions that one thread has made.
@@ -82,7 +87,17 @@ impl Regions {
         }
     }
 
-    fn record(&mut self, region: (usize, usize)) -> &mut Record {
+    /// Returns the name of the `Arc` whose value is at an address.
+    pub(super) fn name(&self, at: usize) -> Option<(usize, usize)> {
+        let region = &self.alive[self.place(at)?];
+        Some((region.thread, region.number))
+    }
+
+    pub(super) fn record_of(&self, region: (usize, usize)) -> &Record {
+        &self.made[region.0].records[region.1]
+    }
+
+    pub(super) fn record(&mut self, region: (usize, usize)) -> &mut Record {
         &mut self.made[region.0].records[region.1]
     }
 
@@ -102,7 +117,9 @@ impl Inner {
         let made = entry(&mut self.names.regions.made, thread);
         let number = made.count;
         made.count += 1;
-        let counts = entry(&mut made.records, number).counts;
+        let record = entry(&mut made.records, number);
+        record.drops.clear();
+        let counts = record.counts;
         self.names.regions.insert(Region {
             start: at,
             size,
@@ -132,6 +149,17 @@ impl Inner {
         Some(cell)
     }
 
+    /// Returns the cells of the counts of an `Arc`.
+    pub(super) fn count_cells(&mut self, region: (usize, usize)) -> [u32; 2] {
+        match self.names.regions.record(region).counts {
+            Some(counts) => counts,
+            None => {
+                let counts = ["strong count", "weak count"].map(|kind| self.new_cell(kind));
+                *self.names.regions.record(region).counts.insert(counts)
+            }
+        }
+    }
+
     /// Tells the clocks that the current thread has read a count, and changed it if `store` is
     /// given.
     pub(super) fn counted(
@@ -144,19 +172,10 @@ impl Inner {
         if !self.clocks.is_on() {
             return;
         }
-        let Some(place) = self.names.regions.place(at) else {
+        let Some(region) = self.names.regions.name(at) else {
             return;
         };
-        let Region { thread, number, .. } = self.names.regions.alive[place];
-        let region = (thread, number);
-        let counts = match self.names.regions.record(region).counts {
-            Some(counts) => counts,
-            None => {
-                let counts = ["strong count", "weak count"].map(|kind| self.new_cell(kind));
-                *self.names.regions.record(region).counts.insert(counts)
-            }
-        };
-        let (cell, current) = (counts[count as usize], self.current);
+        let (cell, current) = (self.count_cells(region)[count as usize], self.current);
         if let Some(store) = store {
             self.clocks.store(current, cell, store, true);
         }

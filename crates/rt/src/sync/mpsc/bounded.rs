@@ -5,11 +5,11 @@
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
-use mazurka_core::{Access, ProcessId};
+use mazurka_core::{Access, MemoryOrder, ProcessId};
 
 use super::{RecvError, SendError, TryRecvError, TrySendError};
 use crate::names::Meta;
-use crate::world::{Pending, Place, World, wakes};
+use crate::world::{Pending, Place, Waiter, World, wakes};
 
 const KIND: &str = "sync_channel";
 
@@ -49,23 +49,44 @@ impl<T> Bounded<T> {
     /// Waits for the turn of an operation that may wake threads waiting for `change`.
     fn turn(&self, world: &World, verb: &'static str, change: u8, place: Place) -> u32 {
         let cell = world.cell(&self.meta, KIND);
-        world.turn(Pending {
+        let pending = Pending {
             wakes: change | wakes::CONTENT,
             ..Pending::new(Some(Access::write(cell)), (KIND, verb), place)
-        });
+        };
+        match (world.memory, change) {
+            (None, _) => world.turn(pending),
+            // Messages are released and acquired; two sends do not synchronise.
+            (_, wakes::SEND) => world.hold_turn(cell, MemoryOrder::Acquire, pending),
+            _ => world.hold_turn(cell, MemoryOrder::Release, pending),
+        }
         cell
+    }
+
+    /// Ends a turn, under a memory model, and wakes a thread.
+    fn end_turn(&self, world: &World, cell: u32, woken: Option<Waiter>) {
+        if world.memory.is_some() {
+            let pending = Pending::new(None, (KIND, "wake"), self.place);
+            world.end_turn(cell, pending);
+            world.wake_taken(&woken, pending);
+        }
     }
 
     pub fn one_less(&self, world: &World) {
         let cell = self.turn(world, "end of a sender", wakes::RECEIVE, self.place);
         self.senders.set(self.senders.get() - 1);
-        if self.senders.get() == 0 {
-            self.wake_receiver(world, cell);
+        match self.senders.get() {
+            0 => self.wake_receiver(world, cell),
+            _ => self.end_turn(world, cell, None),
         }
     }
 
     fn wake_receiver(&self, world: &World, cell: u32) {
         self.waiting.set(false);
+        if world.memory.is_some() {
+            let woken = world.take_all(cell, wakes::RECEIVE).pop();
+            self.end_turn(world, cell, woken);
+            return world.progress();
+        }
         let mut inner = world.inner.borrow_mut();
         let current = inner.current;
         inner.clocks.release(current, cell);
@@ -77,10 +98,17 @@ impl<T> Bounded<T> {
     pub fn hang_up(&self, world: &World) {
         let cell = self.turn(world, "end of the receiver", wakes::SEND, self.place);
         self.over.set(true);
-        let mut inner = world.inner.borrow_mut();
-        inner.changed(cell, wakes::CONTENT);
-        inner.wake_all(cell, wakes::SEND);
-        drop(inner);
+        if world.memory.is_some() {
+            let woken = world.take_all(cell, wakes::SEND);
+            self.end_turn(world, cell, None);
+            let pending = Pending::new(None, (KIND, "end of the receiver"), self.place);
+            world.wake_taken(&woken, pending);
+            world.progress();
+        } else {
+            let mut inner = world.inner.borrow_mut();
+            inner.changed(cell, wakes::CONTENT);
+            inner.wake_all(cell, wakes::SEND);
+        }
         drop(std::mem::take(&mut *self.queue.borrow_mut()));
     }
 
@@ -92,6 +120,7 @@ impl<T> Bounded<T> {
     pub fn send(&self, world: &World, message: T, place: Place) -> Result<(), SendError<T>> {
         let cell = self.turn(world, "send", wakes::RECEIVE, place);
         if self.over.get() {
+            self.end_turn(world, cell, None);
             return Err(SendError(message));
         }
         if self.has_room() {
@@ -99,16 +128,22 @@ impl<T> Bounded<T> {
             self.wake_receiver(world, cell);
             return Ok(());
         }
-        let me = {
-            let mut inner = world.inner.borrow_mut();
-            let me = inner.current;
-            inner.clocks.release(me, cell);
-            inner.enlist(cell, wakes::SEND);
-            me
-        };
+        let me = world.inner.borrow().current;
         self.outside.borrow_mut().push((me, message));
         world.note(|| "there is no room".into());
-        world.wait_for_token((KIND, "wait for room"), place);
+        let what = (KIND, "wait for room");
+        if world.memory.is_some() {
+            world.enlist_in_turn(cell, wakes::SEND);
+            self.end_turn(world, cell, None);
+            world.await_token(what, place);
+        } else {
+            {
+                let mut inner = world.inner.borrow_mut();
+                inner.clocks.release(me, cell);
+                inner.enlist(cell, wakes::SEND);
+            }
+            world.wait_for_token(what, place);
+        }
         // The receiver that made room has taken the message; if it is still here, the receiver was
         // dropped.
         let mut outside = self.outside.borrow_mut();
@@ -121,6 +156,7 @@ impl<T> Bounded<T> {
     pub fn try_send(&self, world: &World, message: T, place: Place) -> Result<(), TrySendError<T>> {
         let cell = self.turn(world, "try_send", wakes::RECEIVE, place);
         if self.over.get() {
+            self.end_turn(world, cell, None);
             return Err(TrySendError::Disconnected(message));
         }
         if self.has_room() {
@@ -128,6 +164,7 @@ impl<T> Bounded<T> {
             self.wake_receiver(world, cell);
             return Ok(());
         }
+        self.end_turn(world, cell, None);
         world.inner.borrow_mut().saw(cell, wakes::CONTENT);
         world.note(|| "there is no room".into());
         Err(TrySendError::Full(message))
@@ -135,6 +172,9 @@ impl<T> Bounded<T> {
 
     /// Takes the next message and admits one that waits for room.
     fn pop(&self, world: &World, cell: u32) -> Option<T> {
+        if world.memory.is_some() {
+            return self.pop_weakly(world, cell);
+        }
         let mut queue = self.queue.borrow_mut();
         let mut inner = world.inner.borrow_mut();
         let message = queue.pop_front();
@@ -152,6 +192,23 @@ impl<T> Bounded<T> {
         Some(message)
     }
 
+    /// The same under a memory model. The turn ends if there was a message.
+    fn pop_weakly(&self, world: &World, cell: u32) -> Option<T> {
+        let message = self.queue.borrow_mut().pop_front();
+        let pending = Pending::new(None, (KIND, "admit a message"), self.place);
+        let sender = world.take_one(cell, wakes::SEND, pending);
+        if let Some(sender) = sender {
+            let mut outside = self.outside.borrow_mut();
+            if let Some(at) = outside.iter().position(|(who, _)| who.0 == sender.thread) {
+                self.queue.borrow_mut().push_back(outside.remove(at).1);
+            }
+        }
+        let message = message.or_else(|| self.queue.borrow_mut().pop_front())?;
+        self.end_turn(world, cell, sender);
+        world.progress();
+        Some(message)
+    }
+
     pub fn recv(&self, world: &World, place: Place) -> Result<T, RecvError> {
         loop {
             let cell = self.turn(world, "recv", wakes::SEND, place);
@@ -159,12 +216,20 @@ impl<T> Bounded<T> {
                 return Ok(message);
             }
             if self.senders.get() == 0 {
+                self.end_turn(world, cell, None);
                 return Err(RecvError);
             }
             self.waiting.set(true);
-            world.inner.borrow_mut().enlist(cell, wakes::RECEIVE);
             world.note(|| "there is nothing".into());
-            world.wait_for_token((KIND, "wait for a message"), place);
+            let what = (KIND, "wait for a message");
+            if world.memory.is_some() {
+                world.enlist_in_turn(cell, wakes::RECEIVE);
+                self.end_turn(world, cell, None);
+                world.await_token(what, place);
+            } else {
+                world.inner.borrow_mut().enlist(cell, wakes::RECEIVE);
+                world.wait_for_token(what, place);
+            }
         }
     }
 
@@ -178,7 +243,9 @@ impl<T> Bounded<T> {
         if let Some(message) = self.pop(world, cell) {
             return Ok(message);
         }
-        if self.senders.get() == 0 {
+        let gone = self.senders.get() == 0;
+        self.end_turn(world, cell, None);
+        if gone {
             return Err(TryRecvError::Disconnected);
         }
         world.inner.borrow_mut().saw(cell, wakes::CONTENT);

@@ -13,12 +13,19 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
 use mazurka_core::{Access, AccessKind, Claims};
+use mazurka_memory::{Effect, MemoryOrder, Value};
 
 use super::{RecvError, SendError, TryRecvError};
 use crate::names::Meta;
 use crate::world::{Inner, Pending, Place, Until, World, wakes};
 
 const KIND: &str = "channel";
+
+/// Values of the flag of a message under a memory model: it has arrived, or will never.
+const ARRIVED: Value = 1;
+const GONE: Value = 2;
+/// What the end of the last sender adds to the turns of the channel, one for each message.
+const CLOSED: Value = 1 << 40;
 
 pub(super) struct Unbounded<T> {
     meta: Meta,
@@ -54,6 +61,20 @@ impl Inner {
     }
 }
 
+impl World {
+    /// Writes the flag of the next message of a channel, under a memory model.
+    fn signal(&self, channel: u32, value: Value, pending: Pending) {
+        let flag = self.inner.borrow().next_flag(channel);
+        self.signal_at(flag, value, pending);
+    }
+
+    fn signal_at(&self, flag: Option<u32>, value: Value, pending: Pending) {
+        if let Some(flag) = flag {
+            self.write_value(flag, MemoryOrder::Release, value, pending);
+        }
+    }
+}
+
 impl<T> Unbounded<T> {
     pub fn new(world: &World, place: Place) -> Self {
         let meta = Meta::at(place);
@@ -82,7 +103,7 @@ impl<T> Unbounded<T> {
             return;
         };
         world.inner.borrow_mut().cells[part as usize].count = self.senders.get();
-        world.turn(Pending {
+        let pending = Pending {
             wakes: wakes::CONTENT,
             drops: Some(cell),
             ..Pending::new(
@@ -90,7 +111,19 @@ impl<T> Unbounded<T> {
                 (KIND, "end of a sender"),
                 self.place,
             )
-        });
+        };
+        if world.memory.is_some() {
+            // The last one knows all messages that were sent.
+            world.take_turn(part, MemoryOrder::AcqRel, pending);
+            self.senders.set(self.senders.get() - 1);
+            if self.senders.get() == 0 {
+                let close = |turns| Effect::Write(turns + CLOSED);
+                world.update(cell, [MemoryOrder::Relaxed; 2], &close, pending);
+                world.signal(cell, GONE, pending);
+            }
+            return world.progress();
+        }
+        world.turn(pending);
         self.senders.set(self.senders.get() - 1);
         let mut inner = world.inner.borrow_mut();
         inner.cells[part as usize].count = self.senders.get();
@@ -103,11 +136,11 @@ impl<T> Unbounded<T> {
     /// Drops the receiver.
     pub fn hang_up(&self, world: &World) {
         let cell = world.cell(&self.meta, KIND);
-        world.turn(Pending::write(
-            cell,
-            (KIND, "end of the receiver"),
-            self.place,
-        ));
+        let pending = Pending::write(cell, (KIND, "end of the receiver"), self.place);
+        match world.memory {
+            None => world.turn(pending),
+            Some(_) => world.take_turn(cell, MemoryOrder::Relaxed, pending),
+        }
         let left = std::mem::take(&mut *self.queue.borrow_mut());
         let mut inner = world.inner.borrow_mut();
         inner.cells[cell as usize].flag = 1;
@@ -118,10 +151,14 @@ impl<T> Unbounded<T> {
 
     pub fn send(&self, world: &World, message: T, place: Place) -> Result<(), SendError<T>> {
         let cell = world.cell(&self.meta, KIND);
-        world.turn(Pending {
+        let pending = Pending {
             sends: Some(cell),
             ..Pending::write(cell, (KIND, "send"), place)
-        });
+        };
+        match world.memory {
+            None => world.turn(pending),
+            Some(_) => world.take_turn(cell, MemoryOrder::Relaxed, pending),
+        }
         let mut inner = world.inner.borrow_mut();
         if inner.cells[cell as usize].flag != 0 {
             drop(inner);
@@ -129,6 +166,15 @@ impl<T> Unbounded<T> {
             return Err(SendError(message));
         }
         self.queue.borrow_mut().push_back(message);
+        if world.memory.is_some() {
+            let flag = inner.next_flag(cell);
+            inner.cells[cell as usize].count += 1;
+            let next = inner.cells[cell as usize].count + 1;
+            inner.new_part(cell, next, "message");
+            drop(inner);
+            world.signal_at(flag, ARRIVED, pending);
+            return Ok(());
+        }
         inner.set_flag(cell);
         inner.cells[cell as usize].count += 1;
         let next = inner.cells[cell as usize].count + 1;
@@ -161,12 +207,29 @@ impl<T> Unbounded<T> {
         message
     }
 
+    /// Takes the message of a flag that was read under a memory model.
+    fn pop_weakly(&self, world: &World, flag: Value) -> Option<T> {
+        if flag == GONE {
+            world.note(|| "all senders are gone".into());
+            return None;
+        }
+        world.progress();
+        self.received.set(self.received.get() + 1);
+        self.queue.borrow_mut().pop_front()
+    }
+
     pub fn recv(&self, world: &World, place: Place) -> Result<T, RecvError> {
         let flag = self.next_message(world);
-        world.turn(Pending {
+        let pending = Pending {
             until: Until::Flag(flag),
             ..Pending::lock(AccessKind::Acquire, flag, (KIND, "recv"), place)
-        });
+        };
+        if world.memory.is_some() {
+            let there = |value| value != 0;
+            let value = world.wait_for_value(flag, MemoryOrder::Acquire, &there, pending);
+            return self.pop_weakly(world, value).ok_or(RecvError);
+        }
+        world.turn(pending);
         self.pop(world, flag).ok_or(RecvError)
     }
 
@@ -177,7 +240,25 @@ impl<T> Unbounded<T> {
         place: Place,
     ) -> Result<T, TryRecvError> {
         let flag = self.next_message(world);
-        world.turn(Pending::read(flag, (KIND, verb), place));
+        let pending = Pending::read(flag, (KIND, verb), place);
+        if world.memory.is_some() {
+            // As in std, a message that has its place and has not yet arrived is waited for.
+            let cell = world.cell(&self.meta, KIND);
+            let turns = world.read_value(cell, MemoryOrder::Relaxed, pending);
+            if turns < CLOSED && turns <= Value::from(self.received.get()) {
+                world.note(|| "there is nothing".into());
+                return Err(TryRecvError::Empty);
+            }
+            let pending = Pending {
+                until: Until::Flag(flag),
+                ..pending
+            };
+            let there = |value| value != 0;
+            let value = world.wait_for_value(flag, MemoryOrder::Acquire, &there, pending);
+            let message = self.pop_weakly(world, value);
+            return message.ok_or(TryRecvError::Disconnected);
+        }
+        world.turn(pending);
         if world.inner.borrow().cells[flag as usize].flag != 0 {
             return self.pop(world, flag).ok_or(TryRecvError::Disconnected);
         }

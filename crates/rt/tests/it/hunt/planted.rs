@@ -67,7 +67,7 @@ fn a_divergence_that_is_none_is_caught() {
     caught("a divergence", |program| {
         Some(match mixes_up_objects(program) {
             true => Err("the same schedule did something else than before".to_owned()),
-            false => found(program)?,
+            false => found(program, mazurka_rt::Memory::Sc)?,
         })
     });
 }

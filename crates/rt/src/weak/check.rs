@@ -1,0 +1,240 @@
+//! Checks under a memory model: what a search has found as a verdict.
+
+use std::fmt::Debug;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::rc::Rc;
+
+use mazurka_core::{Bound, Random};
+use mazurka_memory::schedule::Schedule;
+use mazurka_memory::{Ending, Failure, Memory, Replay, replay_graph};
+
+use super::program::WeakProgram;
+use super::search::{Explored, Fault, Way};
+use super::tell;
+use crate::builder::{Builder, Summary, explain};
+use crate::check::{Outcomes, Results, too_long};
+use crate::hook;
+use crate::report::{self, About};
+use crate::simulate::Stop;
+use crate::world::world;
+
+/// Why a program is not explored under a memory model.
+pub(crate) struct Refused(pub String);
+
+impl Refused {
+    /// Fails: the memory model was asked for.
+    pub fn fail(&self, memory: Memory) -> ! {
+        panic!(
+            "mazurka: under {memory} this cannot be explored: {}\n\
+             Ask for sequential consistency: Builder::memory(Memory::Sc), or MAZURKA_MEMORY=sc.",
+            self.0
+        );
+    }
+}
+
+impl Builder {
+    /// Makes a program of a closure.
+    pub(crate) fn weak_program(&self, body: Rc<dyn Fn()>, memory: Memory) -> WeakProgram {
+        assert!(world().is_none(), "there is a model within a model");
+        hook::install();
+        WeakProgram::new(body, self, memory)
+    }
+
+    /// Explores, and fails if there is a fault.
+    fn explore_and_judge(
+        &self,
+        program: &mut WeakProgram,
+        way: &Way,
+        about: &About,
+    ) -> Result<Explored, Refused> {
+        if self.max_preemptions.is_some() {
+            return Err(Refused("a bound on preemptions".into()));
+        }
+        let explored = self.explore_weakly(program, way).map_err(Refused)?;
+        if let Some(fault) = &explored.fault {
+            let count = explored.executions.max(1);
+            fail(program, way.memory, fault, count, about);
+        }
+        if self.max_depth.is_none() {
+            let mut bounds = explored.bounds.iter();
+            let long = bounds.find(|bound| matches!(bound, Bound::MaxDepth(_)));
+            if let (None, Some(&bound)) = (self.memory, long) {
+                return Err(Refused(explain(bound)));
+            }
+            too_long(&explored.bounds, explored.executions);
+        }
+        Ok(explored)
+    }
+
+    /// Checks a closure.
+    pub(crate) fn check_weakly(
+        &self,
+        body: Rc<dyn Fn()>,
+        memory: Memory,
+        random: Option<Random>,
+        about: &About,
+    ) -> Result<Summary, Refused> {
+        let mut program = self.weak_program(body, memory);
+        let way = Way {
+            memory,
+            everything: false,
+            compares: false,
+            random,
+        };
+        let explored = self.explore_and_judge(&mut program, &way, about)?;
+        let drawn = way.random.is_some();
+        Ok(self.weak_summary(&program, memory, &explored, drawn))
+    }
+
+    /// Checks that a closure has one result.
+    pub(crate) fn compare_weakly<T: PartialEq + Debug + 'static>(
+        &self,
+        body: (Rc<dyn Fn()>, Rc<Results<T>>),
+        memory: Memory,
+        about: &About,
+    ) -> Result<Summary, Refused> {
+        let (body, results) = body;
+        let mut program = self.weak_program(body, memory);
+        let all = results.clone();
+        program.observe = Some(Rc::new(move || all.number()));
+        let way = Way {
+            memory,
+            everything: false,
+            compares: true,
+            random: None,
+        };
+        let explored = self.explore_and_judge(&mut program, &way, about)?;
+        if explored.results.len() > 1 {
+            let text = |number| results.text(number);
+            let report = tell::differ(&mut program, memory, &explored.results, text);
+            drop(program);
+            panic!("{report}");
+        }
+        Ok(self.weak_summary(&program, memory, &explored, false))
+    }
+
+    /// Collects the results of a closure.
+    pub(crate) fn outcomes_weakly<T: PartialEq + 'static>(
+        &self,
+        body: (Rc<dyn Fn()>, Rc<Results<T>>),
+        memory: Memory,
+    ) -> Result<Outcomes<T>, Refused> {
+        let (body, results) = body;
+        let mut program = self.weak_program(body, memory);
+        let all = results.clone();
+        program.observe = Some(Rc::new(move || all.number()));
+        let way = Way {
+            memory,
+            everything: true,
+            compares: false,
+            random: None,
+        };
+        let explored = self.explore_weakly(&mut program, &way).map_err(Refused)?;
+        drop(program);
+        Ok(Outcomes {
+            results: results.take(),
+            executions: explored.executions,
+            deadlocks: explored.deadlocks,
+            failures: explored.failures,
+            bounds: explored.bounds,
+            blocked: explored.blocked,
+        })
+    }
+
+    fn weak_summary(
+        &self,
+        program: &WeakProgram,
+        memory: Memory,
+        explored: &Explored,
+        random: bool,
+    ) -> Summary {
+        let mut bounds = explored.bounds.clone();
+        let drawn = bounds.iter().find_map(|bound| match bound {
+            Bound::Sampled(drawn) => Some(*drawn),
+            _ => None,
+        });
+        bounds.retain(|bound| !matches!(bound, Bound::Sampled(_)));
+        self.say(Summary {
+            executions: drawn.unwrap_or(explored.executions),
+            blocked: explored.blocked,
+            bounds,
+            random,
+            memory,
+            weak_orderings: false,
+            ..program.inner(|inner| Summary::new(inner))
+        })
+    }
+
+    /// Runs the execution of a schedule.
+    pub(crate) fn follow_weakly(
+        &self,
+        body: Rc<dyn Fn()>,
+        (memory, text): (Memory, &str),
+        about: &About,
+    ) -> Summary {
+        let mut program = self.weak_program(body, memory);
+        let schedule = match tell::read(&mut program, text) {
+            Ok(schedule) => schedule,
+            Err(error) => panic!("mazurka: {error}"),
+        };
+        let (replay, site) = loop {
+            program.reset();
+            let run = AssertUnwindSafe(|| {
+                let replay = replay_graph(&mut program, memory, &schedule);
+                replay.map(|(replay, _)| replay)
+            });
+            match catch_unwind(run) {
+                Ok(Ok(replay)) => break (replay, program.unnoticed()),
+                Ok(Err(error)) => panic!(
+                    "mazurka: the schedule does not fit: {error}. Is this the program that it was printed for?"
+                ),
+                Err(payload) => match payload.downcast::<Stop>().map(|stop| *stop) {
+                    Ok(Stop::Restart | Stop::Weak) => {}
+                    Ok(Stop::Refused(what)) => Refused(what).fail(memory),
+                    Ok(Stop::Diverged(how)) => panic!("{}", report::divergence(&how)),
+                    Err(other) => resume_unwind(other),
+                },
+            }
+        };
+        if let Some(fault) = fault_of(&replay, site) {
+            fail(&mut program, memory, &(fault, schedule), 1, about);
+        }
+        let explored = Explored {
+            executions: 1,
+            bounds: vec![Bound::MaxExecutions(1)],
+            ..Explored::default()
+        };
+        self.weak_summary(&program, memory, &explored, false)
+    }
+}
+
+/// What is wrong with a run that was made again.
+fn fault_of(replay: &Replay, unnoticed: Option<u32>) -> Option<Fault> {
+    let fault = replay.failures.iter().find_map(|failure| match *failure {
+        Failure::Failed { code, .. } => Some(Fault::Panic(code)),
+        Failure::Race { first, second, .. } => Some(Fault::Race([first, second])),
+        Failure::Deadlock => None,
+    });
+    let complete = replay.ending == Some(Ending::Complete);
+    let fault = fault.or_else(|| unnoticed.filter(|_| complete).map(Fault::Panic));
+    fault.or_else(|| (replay.ending == Some(Ending::Deadlock)).then_some(Fault::Deadlock))
+}
+
+/// Panics with a report.
+fn fail(
+    program: &mut WeakProgram,
+    memory: Memory,
+    fault: &(Fault, Schedule),
+    executions: u64,
+    about: &About,
+) -> ! {
+    let told = catch_unwind(AssertUnwindSafe(|| tell::report(program, memory, fault)));
+    match told {
+        Ok(Ok(report)) => panic!("{}", report.text(executions, about)),
+        Ok(Err(error)) => panic!("{}", report::divergence(&error)),
+        Err(payload) => match payload.downcast::<Stop>() {
+            Ok(_) => panic!("{}", report::divergence("something new was met")),
+            Err(other) => resume_unwind(other),
+        },
+    }
+}

@@ -1,0 +1,489 @@
+//! Closures under a memory model: their accesses become events of an execution graph.
+//!
+//! `mazurka-memory` decides what each access gives; a thread of the model announces one
+//! ([`World::act`]) and is suspended until the engine answers. Design: threads are the coroutines
+//! of `simulate.rs`, and they are answered in an order that extends po ∪ rf. So plain memory of
+//! real code holds the only value that a race-free read can have, and needs no history.
+//!
+//! - *Values.* A pointer of one run means nothing in the next, so the engine never sees what an
+//!   atomic holds: the value of a write is its name (the thread, and how many writes it made
+//!   before), and each run keeps the bits of its writes. The initial write is 0.
+//! - *Primitives* are built from accesses to locations of their own, as real ones are: a mutex is a
+//!   lock of the engine, an `RwLock`, a `Once` and a park permit are updates that wait, waiting
+//!   threads await a token. Where a primitive has a state in real memory (who waits, the messages
+//!   of a channel), every operation is an update of one location, and rf orders these updates.
+//!   Their orderings are only as strong as what the primitive promises: two sends do not
+//!   synchronise.
+//! - *Plain accesses* (`cell::UnsafeCell`) are events, so that the engine finds races before they
+//!   happen.
+//! - *Names* of objects are those of `names.rs`: they are functions of what is before an access in
+//!   po ∪ rf.
+//! - What cannot be explored is refused ([`World::refuse`]), never explored wrongly.
+//!
+//! | file | what |
+//! |---|---|
+//! | `program.rs` | the closure as a program of the engine |
+//! | `spin.rs` | loops that wait by looking again |
+//! | `wait.rs` | tokens of threads that wait for each other |
+//! | `search.rs` | searches, and what they find |
+//! | `check.rs` | verdicts |
+//! | `tell.rs` | reports and replays |
+
+mod check;
+mod program;
+mod search;
+mod spin;
+mod tell;
+mod wait;
+
+use std::sync::atomic::Ordering;
+
+use mazurka_core::ProcessId;
+use mazurka_memory::{Action, Effect, Loc, MemoryOrder, Value};
+
+use crate::world::{Inner, Life, Pending, Until, World};
+pub(crate) use check::Refused;
+use spin::{Round, Seen};
+pub(crate) use tell::split;
+
+/// The value of the initial write of an atomic.
+pub(crate) const INITIAL: Value = 0;
+
+/// The part of a thread's state that only a memory model needs.
+#[derive(Default)]
+pub(crate) struct Asking {
+    /// What it has announced.
+    action: Option<Action>,
+    rule: Rule,
+    /// What the engine has answered.
+    answer: Value,
+    /// How many answers it has got.
+    answers: u32,
+    /// The bits of its writes to atomics, that which it has announced included.
+    bits: Vec<u64>,
+    /// How many of these it has made.
+    made: usize,
+    round: Round,
+    /// The number of its waits for a token.
+    waits: u32,
+    /// For each thread, how many of its drops of an `Arc` happen before by spawn and join alone.
+    pub family: Vec<u32>,
+}
+
+/// What a pending update or await does with a value that it reads.
+#[derive(Clone, Copy, Default)]
+enum Rule {
+    #[default]
+    Nothing,
+    /// An update of an atomic.
+    Bits(*const BitsRule<'static>),
+    /// An update of a location of a primitive.
+    Number(*const dyn Fn(Value) -> Effect),
+}
+
+/// An update of an atomic, or an await.
+pub(crate) struct BitsRule<'a> {
+    /// The bits that the atomic was made with.
+    initial: u64,
+    /// What it writes in place of a value; none if it writes nothing.
+    change: &'a dyn Fn(u64) -> Option<u64>,
+    /// It waits instead of changing nothing if it reads these bits.
+    stale: Option<u64>,
+}
+
+/// How the engine names an ordering.
+pub(crate) fn order_of(order: Ordering) -> MemoryOrder {
+    match order {
+        Ordering::Relaxed => MemoryOrder::Relaxed,
+        Ordering::Acquire => MemoryOrder::Acquire,
+        Ordering::Release => MemoryOrder::Release,
+        Ordering::AcqRel => MemoryOrder::AcqRel,
+        _ => MemoryOrder::SeqCst,
+    }
+}
+
+/// The name of a write: its thread, and how many writes to atomics the thread has made before.
+fn write_name(thread: ProcessId, number: usize) -> Value {
+    (Value::from(thread.0) + 1) << 32 | number as Value
+}
+
+impl Asking {
+    /// Prepares for a new thread.
+    pub fn reset(&mut self) {
+        (self.action, self.rule) = (None, Rule::Nothing);
+        (self.answers, self.made, self.waits) = (0, 0, 0);
+        self.bits.clear();
+        self.round.reset();
+        self.family.clear();
+    }
+
+    /// Sets the bits of the next write.
+    fn announce(&mut self, bits: u64) {
+        self.bits.truncate(self.made);
+        self.bits.push(bits);
+    }
+}
+
+impl Inner {
+    /// The bits of a write that has been made or announced in this run.
+    fn bits_of(&self, write: Value, initial: u64) -> u64 {
+        if write == INITIAL {
+            return initial;
+        }
+        let thread = (write >> 32) as usize - 1;
+        let number = write as u32 as usize;
+        self.threads[thread].asking.bits[number]
+    }
+
+    /// What the pending update or await of a thread does if it reads this.
+    fn effect(&mut self, thread: ProcessId, read: Value) -> Effect {
+        let asking = &self.threads[thread.index()].asking;
+        match asking.rule {
+            Rule::Nothing => Effect::Keep,
+            Rule::Number(rule) => {
+                // SAFETY: `act` keeps the rule alive on the stack of the suspended thread until it
+                // is answered, and takes the pointer away then.
+                #[allow(unsafe_code)]
+                let rule = unsafe { &*rule };
+                rule(read)
+            }
+            Rule::Bits(rule) => {
+                // SAFETY: as above.
+                #[allow(unsafe_code)]
+                let rule = unsafe { &*rule };
+                let old = self.bits_of(read, rule.initial);
+                let new = (rule.change)(old);
+                let changes = new.is_some_and(|new| new != old);
+                match new {
+                    _ if !changes && rule.stale == Some(old) => Effect::Wait,
+                    Some(bits) => {
+                        let asking = &mut self.threads[thread.index()].asking;
+                        let name = write_name(thread, asking.made);
+                        asking.announce(bits);
+                        Effect::Write(name)
+                    }
+                    None => Effect::Keep,
+                }
+            }
+        }
+    }
+}
+
+impl World {
+    /// Announces an access of the current thread and waits for the engine's answer.
+    fn act(&self, pending: Pending, action: Action, rule: Rule) -> Value {
+        {
+            let mut inner = self.inner.borrow_mut();
+            let me = inner.me();
+            (me.asking.action, me.asking.rule) = (Some(action), rule);
+        }
+        self.suspend(pending);
+        let mut inner = self.inner.borrow_mut();
+        let asking = &mut inner.me().asking;
+        (asking.action, asking.rule) = (None, Rule::Nothing);
+        asking.answers += 1;
+        asking.answer
+    }
+
+    /// Makes an access that no rule goes with.
+    pub fn ask(&self, pending: Pending, action: Action) -> Value {
+        self.act(pending, action, Rule::Nothing)
+    }
+
+    /// Reads an atomic that was made with these bits.
+    pub fn load_bits(&self, cell: u32, order: MemoryOrder, initial: u64, pending: Pending) -> u64 {
+        let loc = Loc(cell);
+        let stale = self.stale_bits(cell);
+        let read = match stale {
+            None => self.act(pending, Action::Read { loc, order }, Rule::Nothing),
+            Some(_) => {
+                let rule = BitsRule {
+                    initial,
+                    change: &|_| None,
+                    stale,
+                };
+                let pending = Pending {
+                    until: Until::Spin,
+                    ..pending
+                };
+                self.act_on_bits(pending, Action::Await { loc, order }, &rule)
+            }
+        };
+        let bits = self.inner.borrow().bits_of(read, initial);
+        self.saw(cell, Seen::Bits { bits, initial });
+        bits
+    }
+
+    /// Writes bits to an atomic.
+    pub fn store_bits(&self, cell: u32, order: MemoryOrder, bits: u64, pending: Pending) {
+        let value = {
+            let mut inner = self.inner.borrow_mut();
+            let current = inner.current;
+            let asking = &mut inner.me().asking;
+            asking.announce(bits);
+            write_name(current, asking.made)
+        };
+        let loc = Loc(cell);
+        self.act(pending, Action::Write { loc, order, value }, Rule::Nothing);
+        self.wrote();
+        self.progress();
+    }
+
+    /// Changes an atomic by a function, which is asked for bits to write; none if nothing is to be
+    /// written. Returns the old bits and whether it wrote.
+    pub fn update_bits(
+        &self,
+        cell: u32,
+        orders: [MemoryOrder; 2],
+        (initial, change): (u64, &dyn Fn(u64) -> Option<u64>),
+        pending: Pending,
+    ) -> (u64, bool) {
+        let [order, failure] = orders;
+        let stale = self.stale_bits(cell);
+        let rule = BitsRule {
+            initial,
+            change,
+            stale,
+        };
+        let loc = Loc(cell);
+        let action = Action::Update {
+            loc,
+            order,
+            failure,
+        };
+        let until = match stale {
+            Some(_) => Until::Spin,
+            None => pending.until,
+        };
+        let read = self.act_on_bits(Pending { until, ..pending }, action, &rule);
+        let old = self.inner.borrow().bits_of(read, initial);
+        let new = change(old);
+        if let Some(bits) = new {
+            self.inner.borrow_mut().me().asking.announce(bits);
+            self.wrote();
+        }
+        let seen = Seen::Bits { bits: old, initial };
+        match new.is_some_and(|new| new != old) {
+            true => {
+                self.check_spun(cell, seen);
+                self.progress();
+            }
+            false => self.saw(cell, seen),
+        }
+        (old, new.is_some())
+    }
+
+    fn act_on_bits(&self, pending: Pending, action: Action, rule: &BitsRule<'_>) -> Value {
+        let rule: *const BitsRule<'_> = rule;
+        // The lifetime ends with this call, and so does the use of the pointer.
+        self.act(pending, action, Rule::Bits(rule.cast()))
+    }
+
+    /// The bits that the next read of an atomic has to differ from, if the thread spins on it.
+    fn stale_bits(&self, cell: u32) -> Option<u64> {
+        match self.inner.borrow_mut().me().asking.round.stale(cell)? {
+            Seen::Bits { bits, .. } => Some(bits),
+            Seen::Number(_) => None,
+        }
+    }
+
+    /// Counts a write of the current thread to an atomic.
+    fn wrote(&self) {
+        self.inner.borrow_mut().me().asking.made += 1;
+    }
+
+    /// Makes an update of a location of a primitive. Returns what it read.
+    pub fn update(
+        &self,
+        cell: u32,
+        orders: [MemoryOrder; 2],
+        rule: &dyn Fn(Value) -> Effect,
+        pending: Pending,
+    ) -> Value {
+        let [order, failure] = orders;
+        let loc = Loc(cell);
+        let action = Action::Update {
+            loc,
+            order,
+            failure,
+        };
+        self.act_by(pending, action, rule)
+    }
+
+    /// Waits until a location of a primitive has a value that the condition admits.
+    pub fn wait_for_value(
+        &self,
+        cell: u32,
+        order: MemoryOrder,
+        condition: &dyn Fn(Value) -> bool,
+        pending: Pending,
+    ) -> Value {
+        let action = Action::Await {
+            loc: Loc(cell),
+            order,
+        };
+        let rule = |value| match condition(value) {
+            true => Effect::Keep,
+            false => Effect::Wait,
+        };
+        self.act_by(pending, action, &rule)
+    }
+
+    fn act_by(&self, pending: Pending, action: Action, rule: &dyn Fn(Value) -> Effect) -> Value {
+        let rule: *const (dyn Fn(Value) -> Effect + '_) = rule;
+        // SAFETY: only the lifetime changes. `act` drops the pointer before it returns, and a
+        // coroutine that is abandoned is never asked again.
+        #[allow(unsafe_code)]
+        let rule: *const (dyn Fn(Value) -> Effect + 'static) = unsafe { std::mem::transmute(rule) };
+        self.act(pending, action, Rule::Number(rule))
+    }
+
+    /// Reads a location of a primitive.
+    pub fn read_value(&self, cell: u32, order: MemoryOrder, pending: Pending) -> Value {
+        let loc = Loc(cell);
+        let stale = self.inner.borrow_mut().me().asking.round.stale(cell);
+        let read = match stale {
+            Some(Seen::Number(known)) => {
+                let pending = Pending {
+                    until: Until::Spin,
+                    ..pending
+                };
+                self.wait_for_value(cell, order, &|value| value != known, pending)
+            }
+            _ => self.act(pending, Action::Read { loc, order }, Rule::Nothing),
+        };
+        self.saw(cell, Seen::Number(read));
+        read
+    }
+
+    /// Writes a location of a primitive.
+    pub fn write_value(&self, cell: u32, order: MemoryOrder, value: Value, pending: Pending) {
+        let loc = Loc(cell);
+        self.act(pending, Action::Write { loc, order, value }, Rule::Nothing);
+        self.progress();
+    }
+
+    /// Takes a lock of the engine.
+    pub fn lock(&self, cell: u32, pending: Pending) {
+        self.act(pending, Action::Lock { loc: Loc(cell) }, Rule::Nothing);
+        self.took_lock();
+    }
+
+    /// Takes a lock of the engine if it is free. Returns whether it was.
+    pub fn try_lock(&self, cell: u32, pending: Pending) -> bool {
+        /// The value of a lock that is held.
+        const HELD: Value = 1;
+        let stale = self.inner.borrow_mut().me().asking.round.stale(cell);
+        let taken = match stale {
+            Some(_) => {
+                self.act(pending, Action::Lock { loc: Loc(cell) }, Rule::Nothing);
+                true
+            }
+            None => {
+                let take = |value| match value {
+                    0 => Effect::Write(HELD),
+                    _ => Effect::Keep,
+                };
+                let orders = [MemoryOrder::Acquire, MemoryOrder::Relaxed];
+                self.update(cell, orders, &take, pending) == 0
+            }
+        };
+        match taken {
+            true => {
+                self.check_spun(cell, Seen::Number(0));
+                self.took_lock();
+            }
+            false => self.saw(cell, Seen::Number(HELD)),
+        }
+        taken
+    }
+
+    /// Releases a lock of the engine; `dirty` if what it protects may have changed.
+    pub fn unlock(&self, cell: u32, dirty: bool, pending: Pending) {
+        self.act(pending, Action::Unlock { loc: Loc(cell) }, Rule::Nothing);
+        if dirty {
+            self.progress();
+        }
+    }
+
+    /// Notes that the current thread has taken a lock, or its turn.
+    pub fn took_lock(&self) {
+        self.inner.borrow_mut().me().asking.round.locked();
+    }
+
+    /// Makes a fence.
+    pub fn fence(&self, order: MemoryOrder, pending: Pending) {
+        self.act(pending, Action::Fence { order }, Rule::Nothing);
+    }
+
+    /// Makes a plain access.
+    pub fn plain(&self, cell: u32, writes: bool, pending: Pending) {
+        let (loc, order, value) = (Loc(cell), MemoryOrder::Plain, INITIAL);
+        let action = match writes {
+            true => Action::Write { loc, order, value },
+            false => Action::Read { loc, order },
+        };
+        self.act(pending, action, Rule::Nothing);
+        if writes {
+            self.progress();
+        }
+    }
+
+    /// Waits for the end of a thread.
+    pub fn join(&self, process: ProcessId, pending: Pending) {
+        let child = mazurka_memory::ThreadId(process.0);
+        self.act(pending, Action::Join { child }, Rule::Nothing);
+        self.progress();
+        let mut inner = self.inner.borrow_mut();
+        let ended = std::mem::take(&mut inner.threads[process.index()].asking.family);
+        let family = &mut inner.me().asking.family;
+        if family.len() < ended.len() {
+            family.resize(ended.len(), 0);
+        }
+        for (mine, theirs) in family.iter_mut().zip(&ended) {
+            *mine = (*mine).max(*theirs);
+        }
+        inner.threads[process.index()].asking.family = ended;
+    }
+
+    /// Announces that a thread is about to be started.
+    pub fn before_spawn(&self, pending: Pending) {
+        // The program puts in which thread it is.
+        let child = mazurka_memory::ThreadId(0);
+        self.act(pending, Action::Spawn { child }, Rule::Nothing);
+        self.progress();
+    }
+
+    /// Chooses a number below a bound.
+    pub fn choice(&self, outcomes: u32, pending: Pending) -> u32 {
+        let action = Action::Choice { outcomes };
+        self.act(pending, action, Rule::Nothing) as u32
+    }
+
+    /// Ends the search: what the current thread is about to do cannot be explored under a memory
+    /// model.
+    pub fn refuse(&self, what: String) -> ! {
+        self.inner.borrow_mut().refused.get_or_insert(what);
+        self.rest_for_ever()
+    }
+
+    /// Halts the current thread: this execution does not count.
+    fn discard(&self) -> ! {
+        self.inner.borrow_mut().me().asking.action = Some(Action::Discard);
+        self.rest_for_ever()
+    }
+
+    /// How many answers the current thread has got.
+    pub fn answers(&self) -> u32 {
+        self.inner.borrow_mut().me().asking.answers
+    }
+}
+
+impl Inner {
+    /// The threads whose panics no thread has noticed.
+    fn unnoticed(&self) -> impl Iterator<Item = u32> {
+        let threads = self.threads.iter();
+        let ended = threads.filter(|thread| thread.life != Life::Unborn && thread.panicked);
+        ended.filter_map(|thread| thread.failure)
+    }
+}

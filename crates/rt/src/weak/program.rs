@@ -1,0 +1,261 @@
+//! A closure as a program of the graph engine. Going back means to run it again from the start.
+//!
+//! Most runs are complete when the engine goes back. One that is not is left as it is: what its
+//! threads own is leaked, since to finish it would need values that no memory model gives.
+
+use std::panic::resume_unwind;
+use std::rc::Rc;
+
+use mazurka_core::{ProcessId, ProcessPath, ProcessTable};
+use mazurka_memory::{Action, Effect, Loc, Memory, Program, ThreadId, Value};
+
+use super::spin::Seen;
+use crate::builder::Builder;
+use crate::simulate::{RecordedStep, Stage, Stop, Table, diverged};
+use crate::world::{Inner, Life, Until};
+
+/// So many rounds in vain are taken for ever.
+const PATIENCE: u32 = 200;
+/// So many accesses, too.
+const MOST_STEPS: u32 = 20_000;
+
+/// A closure and its threads.
+pub(crate) struct WeakProgram {
+    stage: Stage,
+    pub table: ProcessTable,
+    /// The answers of this run, in order.
+    log: Vec<(ThreadId, Value)>,
+    /// Whether there is a run.
+    begun: bool,
+    /// Returns the result of an execution, for checks of determinism.
+    pub observe: Option<Rc<dyn Fn() -> u64>>,
+}
+
+impl WeakProgram {
+    pub fn new(body: Rc<dyn Fn()>, wishes: &Builder, memory: Memory) -> Self {
+        Self {
+            stage: Stage::new(body, wishes, Some(memory)),
+            table: ProcessTable::new(1),
+            log: Vec::new(),
+            begun: false,
+            observe: None,
+        }
+    }
+
+    /// Gives a function access to the shared state.
+    pub fn inner<R>(&self, look: impl FnOnce(&mut Inner) -> R) -> R {
+        look(&mut self.stage.world.inner.borrow_mut())
+    }
+
+    /// Starts anew when it is asked next.
+    pub fn reset(&mut self) {
+        self.begun = false;
+    }
+
+    /// Runs up to the first accesses, unless there is a run.
+    pub fn begin(&mut self) {
+        if self.begun {
+            return;
+        }
+        self.stage.abandon(&self.table);
+        self.log.clear();
+        self.stage.begin(&mut Table::Growing(&mut self.table));
+        self.begun = true;
+        self.look();
+    }
+
+    /// Ends the search if the run has shown something that it must know from the start, or that it
+    /// cannot explore.
+    fn look(&mut self) {
+        let mut inner = self.stage.world.inner.borrow_mut();
+        let stop = match inner.refused.take() {
+            Some(what) => Stop::Refused(what),
+            None if std::mem::take(&mut inner.restart) => Stop::Restart,
+            None => return,
+        };
+        drop(inner);
+        self.begun = false;
+        resume_unwind(Box::new(stop));
+    }
+
+    /// Makes the same run again.
+    fn run_again(&mut self) {
+        let log = std::mem::take(&mut self.log);
+        self.begun = false;
+        self.begin();
+        for (thread, value) in log {
+            self.answer(thread, value);
+        }
+    }
+
+    /// Returns the thread of a name. Threads have numbers in the order in which they are met.
+    pub fn thread(&mut self, path: &ProcessPath) -> Option<ThreadId> {
+        let (first, rest) = path.parts().split_first()?;
+        let main = (*first == 0).then_some(ProcessId(0))?;
+        let thread = rest
+            .iter()
+            .fold(main, |parent, &k| self.table.child(parent, k));
+        Some(ThreadId(thread.0))
+    }
+
+    /// Turns the recording of steps on or off.
+    pub fn record(&mut self, on: bool) {
+        self.inner(|inner| inner.recording = on);
+        self.begun = false;
+    }
+
+    /// Returns the last step that was recorded.
+    pub fn last_step(&self) -> Option<RecordedStep> {
+        self.stage.recorded.borrow().last().cloned()
+    }
+
+    /// Returns the failures of threads that have ended and were not joined.
+    pub fn unnoticed(&self) -> Option<u32> {
+        self.inner(|inner| inner.unnoticed().next())
+    }
+
+    /// Returns the failure of a thread that a panic or a mistake has halted.
+    fn failure(inner: &Inner, thread: ProcessId) -> u32 {
+        inner.threads[thread.index()].failure.unwrap_or(0)
+    }
+
+    /// Returns the threads that wait for a change in a loop.
+    pub fn spinning(&self) -> Vec<ThreadId> {
+        let inner = self.stage.world.inner.borrow();
+        let threads = inner.threads.iter().enumerate();
+        let spinning = threads.filter(|(_, thread)| {
+            thread.life == Life::Alive && thread.asking.round.waits_for().is_some()
+        });
+        spinning.map(|(at, _)| ThreadId(at as u32)).collect()
+    }
+
+    /// Whether all that a spinning thread waits for is as it was read, where `last` gives the last
+    /// write of a location.
+    pub fn has_seen_all(&self, thread: ThreadId, last: impl Fn(Loc) -> Value) -> bool {
+        let inner = self.stage.world.inner.borrow();
+        let waits = inner.threads[thread.index()].asking.round.waits_for();
+        let mut watched = waits.unwrap_or_default().iter();
+        watched.all(|&(cell, seen)| match seen {
+            Seen::Bits { bits, initial } => inner.bits_of(last(Loc(cell)), initial) == bits,
+            Seen::Number(value) => last(Loc(cell)) == value,
+        })
+    }
+
+    /// Lets a spinning thread look again and again, though nothing changes. Returns the number of
+    /// rounds after which it gives up; none if it never does.
+    pub fn gives_up_after(&mut self, thread: ThreadId, last: impl Fn(Loc) -> Value) -> Option<u32> {
+        let state = |program: &Self| {
+            let inner = program.stage.world.inner.borrow();
+            let thread = &inner.threads[thread.index()];
+            let spins = thread.pending.until == Until::Spin;
+            (thread.asking.round.yields, spins)
+        };
+        let (before, _) = state(self);
+        let mut steps = 0;
+        let rounds = loop {
+            let action = self.pending(thread);
+            let (yields, spins) = state(self);
+            let value = match action {
+                Action::Read { loc, .. } => last(loc),
+                Action::Await { loc, .. } | Action::Update { loc, .. } => {
+                    let value = last(loc);
+                    match self.modify(thread, value) {
+                        Effect::Keep => value,
+                        Effect::Wait if spins => value,
+                        // It changes something, or waits for something else.
+                        Effect::Wait | Effect::Write(_) => break Some(yields - before),
+                    }
+                }
+                Action::Choice { .. } | Action::Fence { .. } => 0,
+                _ => break Some(yields - before),
+            };
+            steps += 1;
+            if yields - before > PATIENCE || steps > MOST_STEPS {
+                break None;
+            }
+            let length = self.log.len();
+            self.answer(thread, value);
+            self.log.truncate(length);
+        };
+        self.run_again();
+        rounds
+    }
+}
+
+impl Drop for WeakProgram {
+    fn drop(&mut self) {
+        self.stage.abandon(&self.table);
+    }
+}
+
+impl Program for WeakProgram {
+    fn initial_threads(&self) -> u32 {
+        1
+    }
+
+    fn initial_value(&self, loc: Loc) -> Value {
+        let inner = self.stage.world.inner.borrow();
+        let cell = inner.cells.get(loc.index());
+        cell.map_or(0, |cell| cell.initial)
+    }
+
+    fn pending(&mut self, thread: ThreadId) -> Action {
+        self.begin();
+        let process = ProcessId(thread.0);
+        let inner = self.stage.world.inner.borrow();
+        let Some(state) = inner.threads.get(process.index()) else {
+            diverged("a thread was not started that was started before".into())
+        };
+        match state.life {
+            Life::Unborn => diverged("a thread was not started that was started before".into()),
+            Life::Ended => Action::End,
+            Life::Failed => Action::Fail(Self::failure(&inner, process)),
+            #[cfg(feature = "symbolic")]
+            Life::Lost => Action::Discard,
+            Life::Alive => match state.asking.action {
+                Some(Action::Spawn { .. }) => {
+                    let child = self.table.child(process, state.children);
+                    let child = ThreadId(child.0);
+                    Action::Spawn { child }
+                }
+                Some(action) => action,
+                None => diverged("a thread waits for nothing".into()),
+            },
+        }
+    }
+
+    fn modify(&mut self, thread: ThreadId, read: Value) -> Effect {
+        self.begin();
+        let mut inner = self.stage.world.inner.borrow_mut();
+        inner.effect(ProcessId(thread.0), read)
+    }
+
+    fn answer(&mut self, thread: ThreadId, value: Value) {
+        self.begin();
+        self.log.push((thread, value));
+        let process = ProcessId(thread.0);
+        {
+            let mut inner = self.stage.world.inner.borrow_mut();
+            inner.begin_step(process, &[]);
+            inner.threads[process.index()].asking.answer = value;
+        }
+        self.stage
+            .run(process, &mut Table::Growing(&mut self.table));
+        self.look();
+        self.stage.record_step();
+    }
+
+    fn rewind(&mut self, answers: &mut [u32]) {
+        answers.fill(0);
+        self.begun = false;
+    }
+
+    fn diverged(&mut self, thread: ThreadId) -> ! {
+        let process = ProcessId(thread.0);
+        let name = self.table.path(process).clone();
+        let did = self.inner(|inner| inner.describe(process));
+        diverged(format!(
+            "in an execution that was run again, thread {name} {did}"
+        ))
+    }
+}

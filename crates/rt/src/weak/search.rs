@@ -1,0 +1,206 @@
+//! Searches under a memory model, and what they find.
+
+use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use mazurka_core::{Bound, Random};
+use mazurka_memory::schedule::Schedule;
+use mazurka_memory::{End, Ending, Failure, Found, Memory, ThreadId, Visitor, sample, visit};
+
+use super::program::WeakProgram;
+use crate::builder::Builder;
+use crate::report;
+use crate::simulate::Stop;
+
+/// A loop that gives up after more rounds than this is not explored.
+const MOST_ROUNDS: u32 = 16;
+
+/// What is wrong with an execution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// A panic, by its number.
+    Panic(u32),
+    /// No thread can go on.
+    Deadlock,
+    /// Two accesses, each a thread and the index of its event.
+    Race([(ThreadId, u32); 2]),
+}
+
+/// What an exploration under a memory model has found.
+#[derive(Default)]
+pub(crate) struct Explored {
+    /// The first fault, and how to get there.
+    pub fault: Option<(Fault, Schedule)>,
+    /// Executions with different results, at most two, if results are compared.
+    pub results: Vec<(u64, Schedule)>,
+    pub executions: u64,
+    pub deadlocks: u64,
+    pub failures: u64,
+    pub blocked: u64,
+    pub bounds: Vec<Bound>,
+}
+
+/// Looks at each execution.
+#[derive(Default)]
+struct Watch {
+    /// Whether faults do not end the search.
+    everything: bool,
+    /// Whether two different results end the search.
+    compares: bool,
+    explored: Explored,
+    /// The rounds after which a loop gives up that looked like one that waits for ever.
+    rounds: Option<u32>,
+}
+
+/// How a search goes.
+pub(crate) struct Way {
+    pub memory: Memory,
+    /// Whether faults do not end the search.
+    pub everything: bool,
+    /// Whether two different results end the search.
+    pub compares: bool,
+    /// Executions are drawn from here.
+    pub random: Option<Random>,
+}
+
+impl Builder {
+    /// Explores. Returns what cannot be explored, if there is something.
+    pub(crate) fn explore_weakly(
+        &self,
+        program: &mut WeakProgram,
+        way: &Way,
+    ) -> Result<Explored, String> {
+        let limits = self.limits();
+        loop {
+            let mut watch = Watch {
+                everything: way.everything,
+                compares: way.compares,
+                ..Watch::default()
+            };
+            program.reset();
+            let search = AssertUnwindSafe(|| match &way.random {
+                None => visit(&mut *program, way.memory, &limits, &mut watch),
+                Some(random) => {
+                    let random = random.clone();
+                    sample(&mut *program, way.memory, &limits, random, &mut watch)
+                }
+            });
+            let found = match catch_unwind(search) {
+                Ok(found) => found,
+                Err(payload) => match payload.downcast::<Stop>().map(|stop| *stop) {
+                    Ok(Stop::Restart | Stop::Weak) => continue,
+                    Ok(Stop::Refused(what)) => return Err(what),
+                    Ok(Stop::Diverged(how)) => panic!("{}", report::divergence(&how)),
+                    Err(other) => resume_unwind(other),
+                },
+            };
+            match watch.rounds {
+                None => return Ok(watch.conclude(found)),
+                // Each time more rounds may be in vain.
+                Some(rounds) => {
+                    let spins = program.inner(|inner| {
+                        inner.spins += rounds.max(1);
+                        inner.spins
+                    });
+                    if spins > self.spins + MOST_ROUNDS {
+                        return Err(format!("a spin loop that gives up after {spins} rounds"));
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Watch {
+    /// Puts together what was seen and what the engine has found.
+    fn conclude(self, found: Found) -> Explored {
+        let mut explored = self.explored;
+        explored.bounds = found.bounds;
+        if explored.fault.is_none() {
+            // A failure that is met again and again in executions that are cut off is noted.
+            let mut findings = found.findings.into_iter();
+            explored.fault = findings.find_map(|finding| {
+                let fault = match finding.failure {
+                    Failure::Failed { code, .. } => Fault::Panic(code),
+                    Failure::Race { first, second, .. } => Fault::Race([first, second]),
+                    Failure::Deadlock => return None,
+                };
+                Some((fault, finding.schedule))
+            });
+        }
+        explored
+    }
+
+    /// Counts an execution with a fault, which ends the search unless everything is asked for.
+    fn faulty(&mut self) -> ControlFlow<()> {
+        self.explored.executions += 1;
+        match self.everything {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        }
+    }
+
+    /// Whether an execution in which threads wait for ever is a deadlock, and not one that another
+    /// execution repeats. A loop that gives up ends the search.
+    fn is_deadlock(&mut self, end: &mut End<'_, &mut WeakProgram>) -> ControlFlow<(), bool> {
+        let (graph, program) = end.graph_and_program();
+        let last = |loc| graph.final_value(loc);
+        let spinning = program.spinning();
+        if !spinning.iter().all(|&it| program.has_seen_all(it, last)) {
+            return ControlFlow::Continue(false);
+        }
+        for thread in spinning {
+            if let Some(rounds) = program.gives_up_after(thread, last) {
+                self.rounds = Some(rounds);
+                return ControlFlow::Break(());
+            }
+        }
+        ControlFlow::Continue(true)
+    }
+}
+
+impl<'p> Visitor<&'p mut WeakProgram> for Watch {
+    fn end(&mut self, end: &mut End<'_, &'p mut WeakProgram>) -> ControlFlow<()> {
+        match end.ending() {
+            Ending::Blocked | Ending::Discarded => {
+                self.explored.blocked += 1;
+                ControlFlow::Continue(())
+            }
+            Ending::Race | Ending::Failed => {
+                self.explored.failures += 1;
+                self.faulty()
+            }
+            Ending::Deadlock => {
+                if !self.is_deadlock(end)? {
+                    self.explored.blocked += 1;
+                    return ControlFlow::Continue(());
+                }
+                self.explored.deadlocks += 1;
+                let fault = (Fault::Deadlock, end.schedule());
+                self.explored.fault.get_or_insert(fault);
+                self.faulty()
+            }
+            Ending::Complete => {
+                if let Some(site) = end.program().unnoticed() {
+                    self.explored.failures += 1;
+                    let fault = (Fault::Panic(site), end.schedule());
+                    self.explored.fault.get_or_insert(fault);
+                    return self.faulty();
+                }
+                self.explored.executions += 1;
+                let Some(observe) = end.program().observe.clone() else {
+                    return ControlFlow::Continue(());
+                };
+                let result = observe();
+                let results = &mut self.explored.results;
+                if self.compares && results.iter().all(|(known, _)| *known != result) {
+                    results.push((result, end.schedule()));
+                }
+                match results.len() > 1 {
+                    true => ControlFlow::Break(()),
+                    false => ControlFlow::Continue(()),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! Executions under a memory model, told step by step, and their replays.
+//!
+//! A replay is `MODEL: SCHEDULE`. The number behind a step says how many newer writes to its
+//! location, of steps before it, a read does not see or a write comes before; of a choice it is the
+//! outcome.
+
+use std::fmt::Write;
+
+use mazurka_core::{ProcessId, Schedule as Written, ScheduledStep};
+use mazurka_memory::graph::{Event, Graph, Kind, Slot};
+use mazurka_memory::schedule::{Schedule, ScheduledAction};
+use mazurka_memory::{Action, Memory, Program, ThreadId, replay_graph};
+use rustc_hash::FxHashMap;
+
+use super::program::WeakProgram;
+use super::search::Fault;
+use crate::report::{self, Line, Report};
+use crate::simulate::RecordedStep;
+use crate::world::{Inner, Life};
+
+/// Splits a replay into its memory model and its schedule, if it has a model.
+pub(crate) fn split(replay: &str) -> Option<(Memory, &str)> {
+    let (name, schedule) = replay.split_once(':')?;
+    Some((name.trim().parse().ok()?, schedule))
+}
+
+/// Returns the text of a replay.
+fn written(program: &WeakProgram, memory: Memory, schedule: &Schedule) -> String {
+    let step = |step: &ScheduledAction| ScheduledStep {
+        process: program.table.path(ProcessId(step.thread.0)).clone(),
+        outcomes: Some(i64::from(step.outcome))
+            .filter(|&outcome| outcome > 0)
+            .into_iter()
+            .collect(),
+    };
+    let steps = schedule.0.iter().map(step).collect();
+    format!("{memory}: {}", Written(steps))
+}
+
+/// Reads the schedule of a replay.
+pub(crate) fn read(program: &mut WeakProgram, text: &str) -> Result<Schedule, String> {
+    let written: Written = text
+        .trim()
+        .parse()
+        .map_err(|error| format!("this is no schedule: {error}"))?;
+    let mut steps = Vec::new();
+    for (at, step) in written.0.iter().enumerate() {
+        let thread = program.thread(&step.process);
+        let outcome = step.outcomes.first().copied().unwrap_or(0);
+        let (Some(thread), Ok(outcome)) = (thread, u32::try_from(outcome)) else {
+            return Err(format!("step {} is none of a model", at + 1));
+        };
+        steps.push(ScheduledAction { thread, outcome });
+    }
+    Ok(Schedule(steps))
+}
+
+/// An execution that is made again, step by step.
+struct Teller<'a> {
+    program: &'a mut WeakProgram,
+    graph: &'a Graph,
+    /// The next event of each thread.
+    next: Vec<u32>,
+    /// The step, from 1, of each event.
+    made: FxHashMap<(u32, u32), usize>,
+    lines: Vec<Line>,
+    weak: Vec<String>,
+}
+
+impl Teller<'_> {
+    /// Makes the next step of a thread.
+    fn make(&mut self, thread: ThreadId) {
+        let at = self.next[thread.index()];
+        let events = self.graph.thread(thread);
+        let Some(&slot) = events.get(at as usize) else {
+            return self.announce(thread);
+        };
+        let event = *self.graph.event(slot);
+        let write = events.get(at as usize + 1).copied();
+        let write = write.filter(|_| event.kind.reads_exclusively());
+        let last = write.map_or(event, |write| *self.graph.event(write));
+        self.next[thread.index()] += 1 + u32::from(write.is_some());
+        if event.kind == Kind::Stuck {
+            return self.announce(thread);
+        }
+        let value = match event.kind {
+            kind if kind.is_read() && kind != Kind::LockRead => event.value,
+            Kind::Choice => event.value,
+            _ => 0,
+        };
+        self.program.answer(thread, value);
+        let Some(step) = self.program.last_step() else {
+            return;
+        };
+        let process = ProcessId(thread.0);
+        let line = self
+            .program
+            .inner(|inner| report::line(inner, &step, process));
+        self.tell_weak(&event, &last, &line.what);
+        self.lines.push(line);
+        for event in [event, last] {
+            self.made.insert((thread.0, event.index), self.lines.len());
+        }
+    }
+
+    /// Tells what a thread is about to do, without doing it: an access that races.
+    fn announce(&mut self, thread: ThreadId) {
+        let process = ProcessId(thread.0);
+        if !matches!(
+            self.program.pending(thread),
+            Action::Read { .. } | Action::Write { .. } | Action::Update { .. }
+        ) {
+            return;
+        }
+        let line = self.program.inner(|inner| {
+            let step = RecordedStep {
+                pending: inner.threads[process.index()].pending,
+                words: Vec::new(),
+                panic: None,
+            };
+            report::line(inner, &step, process)
+        });
+        self.lines.push(line);
+        let index = self.next[thread.index()];
+        self.made.insert((thread.0, index), self.lines.len());
+    }
+
+    /// Says what no interleaving does: the step does not see the newest write, or comes before it.
+    fn tell_weak(&mut self, event: &Event, last: &Event, what: &str) {
+        if !event.is_access() {
+            return;
+        }
+        let newer = self.newer(last);
+        if newer.is_empty() {
+            return;
+        }
+        let newer = match &newer[..] {
+            [one] => format!("that of step {one}"),
+            all => format!("those of steps {}", all.join(", ")),
+        };
+        let number = self.lines.len() + 1;
+        let object = what.split('.').next().unwrap_or_default();
+        self.weak.push(match event.kind.is_read() {
+            false => format!("weak: step {number} writes the {object} before {newer} does"),
+            true => match self.step_of(event.rf) {
+                Some(write) => format!(
+                    "weak: step {number} reads the {object} of step {write}, not yet {newer}"
+                ),
+                None => format!("weak: step {number} reads the initial {object}, not yet {newer}"),
+            },
+        });
+    }
+
+    fn step_of(&self, write: Slot) -> Option<usize> {
+        if write == Slot::INITIAL {
+            return None;
+        }
+        let write = self.graph.event(write);
+        self.made.get(&(write.thread.0, write.index)).copied()
+    }
+
+    /// The steps made so far whose writes come later in mo than what this reads or writes.
+    fn newer(&self, event: &Event) -> Vec<String> {
+        let own = self.graph.position(event);
+        let later = own + 1..=self.graph.last_position(event.loc);
+        let later =
+            later.map(|position| self.graph.event(self.graph.write_at(event.loc, position)));
+        let made = later.filter_map(|write| self.made.get(&(write.thread.0, write.index)));
+        let mut made: Vec<usize> = made.copied().collect();
+        made.sort_unstable();
+        made.iter().map(usize::to_string).collect()
+    }
+
+    /// Marks the accesses that race, and describes the race.
+    fn race(&mut self, race: [(ThreadId, u32); 2]) -> String {
+        let steps = race.map(|(thread, index)| self.made.get(&(thread.0, index)).copied());
+        let mut places = Vec::new();
+        for step in steps.into_iter().flatten() {
+            let line = &mut self.lines[step - 1];
+            line.racing = true;
+            let verb = match line.what.ends_with("read") || line.what.ends_with("load") {
+                true => "reads",
+                false => "writes",
+            };
+            places.push(format!("thread {} {verb} at {}", line.thread, line.place));
+        }
+        places.reverse();
+        format!(
+            "data race: {}; nothing orders the two",
+            places.join(", and ")
+        )
+    }
+}
+
+/// Returns what the threads wait for that have not ended.
+fn waiting(inner: &Inner) -> Vec<String> {
+    report::waiting(inner, |process| {
+        inner.threads[process.index()].life == Life::Alive
+    })
+}
+
+/// The steps of an execution, and what is weak about it.
+pub(crate) struct Told {
+    pub lines: Vec<Line>,
+    pub weak: Vec<String>,
+    pub replay: String,
+    /// What is wrong with it, if it is a race, and what its threads wait for.
+    race: String,
+    waiting: Vec<String>,
+}
+
+/// Tells an execution.
+pub(crate) fn tell(
+    program: &mut WeakProgram,
+    memory: Memory,
+    schedule: &Schedule,
+    fault: Option<Fault>,
+) -> Result<Told, String> {
+    program.reset();
+    let replayed = replay_graph(&mut *program, memory, schedule);
+    let (_, graph) = replayed.map_err(|error| error.to_string())?;
+    program.record(true);
+    program.begin();
+    let mut teller = Teller {
+        program: &mut *program,
+        graph: &graph,
+        next: vec![0; graph.threads() as usize],
+        made: FxHashMap::default(),
+        lines: Vec::new(),
+        weak: Vec::new(),
+    };
+    for action in &schedule.0 {
+        teller.make(action.thread);
+    }
+    let race = match fault {
+        Some(Fault::Race(race)) => teller.race(race),
+        _ => String::new(),
+    };
+    let (lines, weak) = (teller.lines, teller.weak);
+    let waiting = program.inner(|inner| waiting(inner));
+    program.record(false);
+    Ok(Told {
+        lines,
+        weak,
+        replay: written(program, memory, schedule),
+        race,
+        waiting,
+    })
+}
+
+/// Reports a fault.
+pub(crate) fn report(
+    program: &mut WeakProgram,
+    memory: Memory,
+    (fault, schedule): &(Fault, Schedule),
+) -> Result<Report, String> {
+    let told = tell(program, memory, schedule, Some(*fault))?;
+    let (what, waiting) = match fault {
+        Fault::Panic(site) => {
+            let failure = program.inner(|inner| inner.failures[*site as usize].clone());
+            let what = format!("{}\n  at {}", failure.message, failure.place);
+            (what, Vec::new())
+        }
+        Fault::Deadlock => ("deadlock: no thread can go on".into(), told.waiting),
+        Fault::Race(_) => (told.race, Vec::new()),
+    };
+    Ok(Report {
+        replay: told.replay,
+        what,
+        steps: told.lines,
+        weak: told.weak,
+        waiting,
+        inputs: Vec::new(),
+        legend: match fault {
+            Fault::Race(_) => " (●: these two race)",
+            _ => "",
+        },
+    })
+}
+
+/// Reports two executions with different results.
+pub(crate) fn differ(
+    program: &mut WeakProgram,
+    memory: Memory,
+    results: &[(u64, Schedule)],
+    result: impl Fn(usize) -> String,
+) -> String {
+    let values: Vec<String> = results
+        .iter()
+        .map(|(number, _)| result(*number as usize))
+        .collect();
+    let mut text = format!(
+        "mazurka: not deterministic: the result is {}, depending on the execution\n",
+        values.join(" or ")
+    );
+    for ((_, schedule), value) in results.iter().zip(values) {
+        match tell(program, memory, schedule, None) {
+            Ok(told) => {
+                let _ = writeln!(text, "\n{value}, by `{}`:", told.replay);
+                report::table(&told.lines, &mut text);
+                report::weak_lines(&told.weak, &mut text);
+            }
+            Err(error) => text += &report::divergence(&error),
+        }
+    }
+    text
+}

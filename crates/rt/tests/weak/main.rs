@@ -1,0 +1,6 @@
+//! Rust code under memory models. A program of its own, since linking is most of what it costs.
+
+mod behaviour;
+mod figures;
+mod found;
+mod random;
