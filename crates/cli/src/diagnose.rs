@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use clap::Args;
 use mazurka::record::{DiagnosticRecord, Record, Severity, SpanRecord};
 use mazurka::{Program, Verdict};
@@ -52,12 +52,17 @@ impl WarningArgs {
     }
 }
 
+/// So many are shown as text.
+const MOST_SHOWN: usize = 100;
+/// Lines are shown that together have at most so many bytes; of others only the place is told.
+const LONGEST_SNIPPET: usize = 20_000;
+
 /// Every mistake or warning: code, caret, what was expected, what to do.
 pub(crate) fn render(file: &str, source: &str, all: &[DiagnosticRecord]) -> String {
     let renderer = Renderer::styled();
     let text = Text::new(source);
     let mut shown_text = String::new();
-    for diagnostic in all {
+    for diagnostic in all.iter().take(MOST_SHOWN) {
         let group = group(file, &text, diagnostic);
         shown_text += &renderer.render(&[group]);
         shown_text += "\n\n";
@@ -68,6 +73,10 @@ pub(crate) fn render(file: &str, source: &str, all: &[DiagnosticRecord]) -> Stri
     } else {
         "error"
     };
+    if all.len() > MOST_SHOWN {
+        let more = all.len() - MOST_SHOWN;
+        shown_text += &format!("and {more} more, which --format json lists\n\n");
+    }
     let s = if all.len() == 1 { "" } else { "s" };
     shown_text + &format!("{} {what}{s} in {}", all.len(), shown(file))
 }
@@ -83,6 +92,21 @@ impl<'a> Text<'a> {
         let behind = source.match_indices('\n').map(|(at, _)| at + 1);
         let lines = std::iter::once(0).chain(behind).collect();
         Self { source, lines }
+    }
+
+    /// The lines of a diagnostic: where they begin and end, and the number of the first.
+    fn region(&self, diagnostic: &DiagnosticRecord) -> (Range<usize>, usize) {
+        let related = diagnostic.related.iter().map(|related| related.span);
+        let places = diagnostic.span.into_iter().chain(related);
+        let places = places.map(|span| self.range(span));
+        let (first, last) = places.fold((usize::MAX, 0), |(first, last), place| {
+            (first.min(place.start), last.max(place.end))
+        });
+        let line = self.lines.partition_point(|&line| line <= first).max(1);
+        let behind = self.lines.partition_point(|&line| line <= last);
+        let end = self.lines.get(behind).copied();
+        let end = end.unwrap_or(self.source.len());
+        (self.lines[line - 1]..end, line)
     }
 
     /// The bytes of a place, wherever it points.
@@ -117,13 +141,27 @@ fn group<'a>(file: &'a str, text: &Text<'a>, diagnostic: &'a DiagnosticRecord) -
     if diagnostic.span.is_none() && diagnostic.related.is_empty() {
         return Group::with_title(title).elements(help);
     }
-    let mut snippet = Snippet::source(text.source).path(shown(file));
+    let (region, first) = text.region(diagnostic);
+    if region.len() > LONGEST_SNIPPET {
+        let place = diagnostic.span.map(|span| {
+            let file = Origin::path(shown(file));
+            file.line(span.line).char_column(span.column)
+        });
+        return Group::with_title(title).elements(place).elements(help);
+    }
+    let within = |span: SpanRecord| {
+        let place = text.range(span);
+        place.start - region.start..place.end - region.start
+    };
+    let mut snippet = Snippet::source(&text.source[region.clone()])
+        .line_start(first)
+        .path(shown(file));
     if let Some(span) = diagnostic.span {
-        let primary = AnnotationKind::Primary.span(text.range(span));
+        let primary = AnnotationKind::Primary.span(within(span));
         snippet = snippet.annotation(primary.label(&diagnostic.label));
     }
     for related in &diagnostic.related {
-        let place = AnnotationKind::Context.span(text.range(related.span));
+        let place = AnnotationKind::Context.span(within(related.span));
         snippet = snippet.annotation(place.label(&related.message));
     }
     title.element(snippet).elements(help)
@@ -136,6 +174,32 @@ fn shown(file: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn many_mistakes_in_a_long_line_are_told_in_few_words() {
+        let mistake = |column| DiagnosticRecord {
+            code: "M0101".to_owned(),
+            severity: Severity::Error,
+            message: "strange".to_owned(),
+            label: "here".to_owned(),
+            span: Some(SpanRecord {
+                line: 2,
+                column,
+                length: 1,
+            }),
+            related: Vec::new(),
+            help: None,
+        };
+        let all: Vec<DiagnosticRecord> = (1..=1000).map(mistake).collect();
+        let short = format!("\n{}\n", "@".repeat(1000));
+        let text = render("p.maz", &short, &all[..3]);
+        assert!(text.contains("here") && text.contains(":2:3"), "{text}");
+        let long = format!("\n{}\n", "@".repeat(1_000_000));
+        let text = render("p.maz", &long, &all);
+        assert!(text.len() < 30_000, "{} bytes", text.len());
+        assert!(text.contains(":2:100") && text.contains("and 900 more"));
+        assert!(text.ends_with("1000 errors in p.maz"));
+    }
 
     #[test]
     fn places_never_leave_the_text_or_split_a_character() {

@@ -527,6 +527,20 @@ fn elements_are_updated_in_one_step() {
     assert_eq!(said.code, 0, "{said:?}");
 }
 
+/// A relaxed update in the release sequence of a `seq_cst` store does not cut the store off from a
+/// `seq_cst` load that reads the update.
+#[test]
+fn release_sequences_of_seq_cst_stores() {
+    let program = "atomicity access var x, y: atomic int = 0 var a, b, r, s: int = 0
+        ensures !(a == 1 && b == 0 && r == 0 && s == 50)
+        process { let t = x.load(seq_cst); let u = y.load(seq_cst); a := t; b := u }
+        process { y.store(2, seq_cst); let t = x.swap(10, seq_cst); r := t }
+        process { x.store(50, seq_cst); let t = x.swap(1, relaxed); s := t }";
+    let check = ["check", "-", "--memory", "rc11", "--property", "failure"];
+    let said = with_input(&check, program);
+    assert_eq!(said.code, 0, "{said:?}");
+}
+
 /// Every step is compared, and the state at the end; a run that ends well is made again too.
 #[test]
 fn a_replay_compares_everything() {

@@ -3,6 +3,11 @@
 //! psc = \[SC\];po;\[SC\] ∪ \[SC\];po;hb;po;\[SC\] ∪
 //! \[SC\];(\[F\];hb)?;(po ∪ rf ∪ mo ∪ rb);(hb;\[F\])?;\[SC\] ∪ \[Fsc\];(hb ∪ hb;eco;hb);\[Fsc\]
 //!
+//! and \[SC\];hb|loc;\[SC\]: without it a relaxed update in the release sequence of an sc store
+//! would cut the store off from an sc load, which RC11 and C++20 both forbid. This reading, which
+//! is that of GenMC but for hb|loc, takes an update for two events; so it forbids the outcome of
+//! Z6.U, which RC11 of PLDI 2017 and C++20 admit (docs/memory.md).
+//!
 //! A new event e has no successor in po, rf or hb. So a new edge A → B starts with e: either A is
 //! e, or A is a fence that is hb-before e and the path goes on from e by rb or mo. A cycle is
 //! looked for from these A only, and not at all if no write is mo-after e. An edge from an event to
@@ -112,7 +117,13 @@ impl Edges<'_> {
             return true;
         }
         match (a.is_sc_fence(), b.is_sc_fence()) {
-            (false, false) => self.is_direct(a, b),
+            (false, false) => {
+                self.is_direct(a, b)
+                    || a.is_access()
+                        && b.is_access()
+                        && a.loc == b.loc
+                        && self.happens_before(from, to)
+            }
             (true, false) => {
                 before.is_some_and(|before| before != from && self.happens_before(from, before))
                     || self.leads_from_fence(from, b)

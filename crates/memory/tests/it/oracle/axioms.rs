@@ -210,6 +210,13 @@ impl Relations {
         self.po.or(&self.sw()).plus()
     }
 
+    /// The pairs of a relation that are accesses of one place.
+    fn same_place(&self, relation: &Matrix) -> Matrix {
+        let loc = |at: usize| self.nodes[at].loc;
+        let same = |a, b| loc(a).is_some() && loc(a) == loc(b);
+        Matrix::of(self.nodes.len(), |a, b| relation.has(a, b) && same(a, b))
+    }
+
     fn psc(&self, hb: &Matrix, sc: impl Fn(&Node) -> bool) -> Matrix {
         let sc_events = self.on(|node| node.order == MemoryOrder::SeqCst && sc(node));
         let is_fence = |node: &Node| node.sort == Sort::Fence;
@@ -220,6 +227,7 @@ impl Relations {
         let mixed = fences.then(hb).maybe();
         let mixed = between(&mixed.then(&step).then(&hb.then(&fences).maybe()));
         let around = hb.or(&hb.then(&self.eco()).then(hb));
+        let base = base.or(&between(&self.same_place(hb)));
         base.or(&mixed).or(&fences.then(&around).then(&fences))
     }
 
@@ -247,10 +255,7 @@ impl Relations {
     fn tso(&self) -> bool {
         let size = self.nodes.len();
         let communication = self.rf.or(&self.mo).or(&self.rb);
-        let same = |a: usize, b: usize| {
-            self.nodes[a].loc.is_some() && self.nodes[a].loc == self.nodes[b].loc
-        };
-        let po_loc = Matrix::of(size, |a, b| self.po.has(a, b) && same(a, b));
+        let po_loc = self.same_place(&self.po);
         let ppo = Matrix::of(size, |a, b| self.sb.has(a, b) && self.is_preserved(a, b));
         let external = |a: usize, b: usize| self.nodes[a].thread != self.nodes[b].thread;
         let rfe = Matrix::of(size, |a, b| self.rf.has(a, b) && external(a, b));
