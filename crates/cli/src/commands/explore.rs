@@ -241,7 +241,8 @@ pub(super) fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
     let exit = args.warnings.show(&program, &record, exit, &args.output);
     if !args.output.quiet {
         told.iter().for_each(|told| output::complain(told));
-        if save.is_none() && algorithm.stateless().is_some() && broken_off(&record) {
+        let resumes = algorithm.stateless().is_some() && record.memory_model.is_none();
+        if save.is_none() && resumes && broken_off(&record) {
             output::complain(
                 "to be able to go on from where a search ends, start it with --checkpoint FILE",
             );
