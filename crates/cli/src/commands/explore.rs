@@ -109,7 +109,7 @@ struct ContextArgs {
     #[arg(long)]
     no_guide: bool,
     /// Follow the paper to the letter, which loses states: the verdict is never `verified`
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["no_anticipate", "no_guide"])]
     paper: bool,
 }
 
@@ -241,8 +241,8 @@ pub(super) fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
     let exit = args.warnings.show(&program, &record, exit, &args.output);
     if !args.output.quiet {
         told.iter().for_each(|told| output::complain(told));
-        let saves = algorithm.stateless().is_some() && record.memory_model.is_none();
-        if save.is_none() && saves && broken_off(&record) {
+        let resumes = algorithm.stateless().is_some() && record.memory_model.is_none();
+        if save.is_none() && resumes && broken_off(&record) {
             output::complain(
                 "to be able to go on from where a search ends, start it with --checkpoint FILE",
             );

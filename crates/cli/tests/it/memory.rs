@@ -153,6 +153,8 @@ process (i in 0..9) { x.fetch_add(1, relaxed); x.fetch_add(1, relaxed) }
     ] {
         let said = with_input(&[&arguments[..], &[limit]].concat(), program);
         assert_eq!(said.code, 2, "{limit}: {said:?}");
+        // There are no checkpoints of execution graphs.
+        assert!(!said.err.contains("--checkpoint"), "{limit}: {said:?}");
         assert_eq!(said.json()["scope"]["exhaustive"], false);
     }
 }

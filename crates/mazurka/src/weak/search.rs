@@ -4,6 +4,7 @@
 //! Workers take the parts in order, and what they find is put together in order, up to the first
 //! part that ends the search. So the number of workers changes no result.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
@@ -88,7 +89,12 @@ impl Seen {
                 self.finals.push((result, schedule));
             }
         }
-        self.observed.extend(other.observed);
+        let (more, less) = match self.observed.len() < other.observed.len() {
+            true => (other.observed, std::mem::take(&mut self.observed)),
+            false => (std::mem::take(&mut self.observed), other.observed),
+        };
+        self.observed = more;
+        self.observed.extend(less);
         for (site, schedule) in other.broken {
             if self.broken.iter().all(|(known, _)| *known != site) {
                 self.broken.push((site, schedule));
@@ -231,6 +237,41 @@ impl Shown {
         self.seen.merge(next.seen);
         self.certain |= next.certain;
         self.broken_off |= next.broken_off;
+    }
+}
+
+/// What was found in parts that were finished in any order.
+struct Gathered {
+    /// What was found in the first parts.
+    shown: Shown,
+    /// The first part that is missing.
+    next: usize,
+    /// What was found in later ones.
+    early: BTreeMap<usize, Shown>,
+}
+
+impl Gathered {
+    /// Adds a part. What can be put together is put together at once, since the results of all
+    /// parts may need much memory. Parts after one that has ended the search do not count.
+    fn add(&mut self, at: usize, part: Shown) {
+        self.early.insert(at, part);
+        while let Some(part) = self.early.remove(&self.next) {
+            if !self.shown.certain {
+                self.shown.merge(part);
+            }
+            self.next += 1;
+        }
+    }
+
+    /// What was found in all of so many parts, some of which may be missing.
+    fn all(mut self, parts: usize) -> Shown {
+        if !self.shown.certain && self.next < parts {
+            self.shown.broken_off = true;
+            for part in std::mem::take(&mut self.early).into_values() {
+                self.shown.merge(part);
+            }
+        }
+        self.shown
     }
 }
 
@@ -396,7 +437,11 @@ impl Question<'_> {
             return shown;
         }
         let (next, parts) = (AtomicUsize::new(0), &parts);
-        let found: Vec<Mutex<Option<Shown>>> = parts.iter().map(|_| Mutex::new(None)).collect();
+        let gathered = Mutex::new(Gathered {
+            shown,
+            next: 0,
+            early: BTreeMap::new(),
+        });
         let work = || {
             loop {
                 let at = next.fetch_add(1, Ordering::Relaxed);
@@ -405,7 +450,8 @@ impl Question<'_> {
                     return;
                 }
                 let part = self.part::<APART>((at, &parts[at]), shared, &budget.left());
-                *found[at].lock().unwrap_or_else(PoisonError::into_inner) = Some(part);
+                let mut gathered = gathered.lock().unwrap_or_else(PoisonError::into_inner);
+                gathered.add(at, part);
             }
         };
         std::thread::scope(|scope| {
@@ -415,16 +461,9 @@ impl Question<'_> {
             }
             work();
         });
-        for part in found {
-            match part.into_inner().unwrap_or_else(PoisonError::into_inner) {
-                Some(part) => shown.merge(part),
-                None => shown.broken_off = true,
-            }
-            if shown.certain {
-                break;
-            }
-        }
-        shown
+        let gathered = gathered.into_inner();
+        let gathered = gathered.unwrap_or_else(PoisonError::into_inner);
+        gathered.all(parts.len())
     }
 
     /// Cuts the search into parts. What is not below the cut has been explored.
@@ -508,5 +547,55 @@ fn counts(found: &Found, seen: &Seen) -> Counts {
         events: graphs.events,
         steps: graphs.events,
         ..Counts::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A part with one more failure than its number, which may end the search.
+    fn part(number: u64, certain: bool) -> Shown {
+        let seen = Seen {
+            failures: number + 1,
+            broken: vec![
+                (7, Schedule::default()),
+                (number as u32, Schedule::default()),
+            ],
+            ..Seen::default()
+        };
+        Shown {
+            seen,
+            certain,
+            ..Shown::default()
+        }
+    }
+
+    fn gather(order: &[u64], certain: Option<u64>, parts: usize) -> Shown {
+        let mut gathered = Gathered {
+            shown: Shown::default(),
+            next: 0,
+            early: BTreeMap::new(),
+        };
+        for &number in order {
+            gathered.add(number as usize, part(number, certain == Some(number)));
+        }
+        gathered.all(parts)
+    }
+
+    #[test]
+    fn parts_are_put_together_in_order() {
+        for order in [[0, 1, 2, 3], [3, 2, 1, 0], [1, 3, 0, 2]] {
+            let whole = gather(&order, None, 4);
+            assert_eq!((whole.seen.failures, whole.broken_off), (10, false));
+            let sites: Vec<u32> = whole.seen.broken.iter().map(|(site, _)| *site).collect();
+            assert_eq!(sites, [7, 0, 1, 2, 3]);
+            // Those after the one that ends the search do not count.
+            let certain = gather(&order, Some(2), 4);
+            assert_eq!((certain.seen.failures, certain.certain), (6, true));
+            assert!(!certain.broken_off);
+        }
+        let missing = gather(&[0, 2], None, 4);
+        assert_eq!((missing.seen.failures, missing.broken_off), (4, true));
     }
 }
