@@ -283,7 +283,7 @@ fn what_is_refused_stays_under_sequential_consistency() {
     assert_eq!(found.memory, Memory::Sc);
     let text = found.to_string();
     assert!(
-        text.contains("explored as such: `Arc::downgrade` at"),
+        text.contains("explored as SeqCst, not under rc11: `Arc::downgrade` at"),
         "{text}"
     );
     let error = failure(move || _ = builder().memory(Memory::Rc11).check(body));
