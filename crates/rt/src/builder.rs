@@ -294,7 +294,10 @@ impl fmt::Display for Summary {
             Memory::Tso => "; total store order (TSO)",
         })?;
         match &self.weak_refused {
-            Some(why) => write!(f, " (weaker orderings were explored as such: {why})")?,
+            Some(why) => write!(
+                f,
+                " (weaker orderings were explored as SeqCst, not under rc11: {why})"
+            )?,
             None if self.weak_orderings => f.write_str(" (weaker orderings were asked for)")?,
             None if self.no_weak_ordering_met && !self.is_complete() => {
                 f.write_str(" (no weaker ordering was met)")?;

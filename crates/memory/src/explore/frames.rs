@@ -121,6 +121,10 @@ pub(super) struct ReadFrame {
     next: u32,
     /// Whether it is to be tried as stuck in the end.
     stuck: bool,
+    /// What it does with the values from the first floor on, if the program would have to be run
+    /// again to be asked later.
+    effects: Vec<Effect>,
+    first: u32,
 }
 
 impl ReadFrame {
@@ -132,7 +136,24 @@ impl ReadFrame {
             floor: 0,
             next: 0,
             stuck: false,
+            effects: Vec::new(),
+            first: 0,
         }
+    }
+
+    /// Does this with the values from its floor on.
+    pub(super) fn with_effects(self, effects: Vec<Effect>) -> Self {
+        Self {
+            first: self.floor,
+            effects,
+            ..self
+        }
+    }
+
+    /// What it does with the value at its next position, if that is known.
+    fn effect(&self) -> Option<Effect> {
+        let at = self.next.checked_sub(self.first)?;
+        self.effects.get(at as usize).copied()
     }
 
     /// Reads from these positions.
@@ -309,7 +330,10 @@ impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
             let mut event = frame.access;
             event.rf = self.graph.write_at(loc, frame.next);
             event.value = self.graph.value_at(loc, frame.next);
-            let effect = self.effect(event.thread, frame.reads, event.value);
+            let effect = match frame.effect() {
+                Some(effect) => effect,
+                None => self.effect(event.thread, frame.reads, event.value),
+            };
             (event.kind, event.order) = frame.reads.with(effect);
             let waits = event.kind == Kind::Stuck;
             if waits || (event.kind.reads_exclusively() && !self.can_take(&event)) {

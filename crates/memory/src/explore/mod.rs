@@ -398,7 +398,16 @@ impl<'a, P: Program, M: Model, V: Visitor<P>> Explorer<'a, P, M, V> {
         let end = self.graph.last_position(loc) + 1;
         let mark = self.graph.mark();
         let frame = ReadFrame::new(mark, access, reads);
-        frame.within(floor, end).parked(parked)
+        let frame = frame.within(floor, end).parked(parked);
+        if P::INDEPENDENT || !matches!(reads, Reads::Update { .. } | Reads::Await(_)) {
+            return frame;
+        }
+        let effects = (floor..end).map(|position| {
+            let value = self.graph.value_at(loc, position);
+            self.effect(thread, reads, value)
+        });
+        let effects = effects.collect();
+        frame.with_effects(effects)
     }
 
     /// The ways of a write.

@@ -90,6 +90,8 @@ impl Builder {
                 Err(payload) => match payload.downcast::<Stop>().map(|stop| *stop) {
                     Ok(Stop::Restart | Stop::Weak) => continue,
                     Ok(Stop::Refused(what)) => return Err(what),
+                    // A test that did not ask for a model goes on without.
+                    Ok(Stop::Diverged(how)) if self.memory.is_none() => return Err(how),
                     Ok(Stop::Diverged(how)) => panic!("{}", report::divergence(&how)),
                     Err(other) => resume_unwind(other),
                 },

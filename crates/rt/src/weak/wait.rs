@@ -5,10 +5,10 @@
 //! thread holds its turn, because it has still to choose. The rf of the turns orders them whatever
 //! their memory order, which is that of what the object promises.
 //!
-//! A thread that waits enlists in its turn. Then it awaits its token, which the thread that wakes it
-//! writes. The token is released and acquired. Each wait has a location of its own: the threads that
-//! wake one thread twice need not be ordered, and so the second token could come before the first in
-//! the order of the writes of one location.
+//! A thread that waits enlists in its turn. Then it awaits its token, which the thread that wakes
+//! it writes. The token is released and acquired. Each wait has a location of its own: the threads
+//! that wake one thread twice need not be ordered, so in one location the second token could come
+//! before the first.
 
 use mazurka_memory::{Effect, MemoryOrder, Value};
 

@@ -163,7 +163,7 @@ fn two_sends_do_not_synchronise() {
     assert!(report.starts_with("data race"), "{report}");
 }
 
-/// The two threads that wake the same thread are not ordered, and none of their tokens is lost.
+/// A thread waits twice, and two threads wake it: each wait has a token of its own.
 #[test]
 fn a_thread_is_woken_twice() {
     let found = builder().memory(Memory::Rc11).check(|| {
@@ -283,7 +283,7 @@ fn what_is_refused_stays_under_sequential_consistency() {
     assert_eq!(found.memory, Memory::Sc);
     let text = found.to_string();
     assert!(
-        text.contains("explored as such: `Arc::downgrade` at"),
+        text.contains("explored as SeqCst, not under rc11: `Arc::downgrade` at"),
         "{text}"
     );
     let error = failure(move || _ = builder().memory(Memory::Rc11).check(body));
