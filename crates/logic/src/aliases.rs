@@ -5,13 +5,13 @@
 //! | "aliasing information encoded by the symbolic path" | the condition of the goal, and Γ |
 //! | ev₁ ~ ev₂ | [`Search::commute`]: their elements are different wherever the condition holds |
 //!
-//! A step claims the whole array where it is not plain which element it touches, so that POR keeps
-//! `a[i] := 1` and `a[j] := 2` in order. Where the condition of a goal says that `i` and `j` differ,
-//! the goals after the two orders are the same all the same, though not in their text. Such a goal
-//! is closed by BACK: what the other assumes and is worth are questions of the proof. So nothing
-//! rests on the test here; it decides only which goals are compared, as symbolic execution decides
-//! which states are merged (`explore/src/sympaths`), so that there are as many of one as of the
-//! other (Lemma 2).
+//! A step claims the whole array where it is not plain which element it touches, so that POR
+//! keeps `a[i] := 1` and `a[j] := 2` in order. Where the condition of a goal says that `i` and
+//! `j` differ, the goals after the two orders are the same all the same, though not in their
+//! text. Such a goal is closed by BACK: what the other assumes and is worth are questions of the
+//! proof. So nothing rests on the test here; it decides only which goals are compared, as
+//! symbolic execution decides which states are merged (`explore/src/sympaths`), so that there are
+//! as many of one as of the other (Lemma 2).
 
 use mazurka_core::{Access, Event};
 use mazurka_smt::Term;

@@ -7,16 +7,17 @@
 //! assumed; the premise is that these hold now. *Back* closes a goal that is an instance of one
 //! that has been met: same points, and what the other assumes holds.
 //!
-//! Both are sound by themselves: a goal follows from a more general one. And a cycle proves nothing
-//! wrong: suppose some goal of the graph were false, so that an execution from it ends in a state
-//! without Ψ. Take one with as few steps as possible. Every rule but SCHEDULE hands the same
-//! execution on to another goal, and these rules alone form no cycle (a goal met by *generalise* or
-//! *back* is always one that is scheduled, or one in which every thread has ended, whose boxes are
-//! of inner contexts, from which nothing leads back); SCHEDULE hands on an execution with one step less. That
-//! is a contradiction. An invariant is thereby shown to hold on entry, to be preserved by the body,
-//! and to be stable under the steps of all other threads wherever its thread stands before the
-//! test: each of these comes back to a goal that assumes it. Nothing is assumed of an invariant
-//! that has not been shown, so a wrong one leaves a goal open and proves nothing.
+//! Both are sound by themselves: a goal follows from a more general one. And a cycle proves
+//! nothing wrong: suppose some goal of the graph were false, so that an execution from it ends in
+//! a state without Ψ. Take one with as few steps as possible. Every rule but SCHEDULE hands the
+//! same execution on to another goal, and these rules alone form no cycle (a goal met by
+//! *generalise* or *back* is always one that is scheduled, or one in which every thread has
+//! ended, whose boxes are of inner contexts, from which nothing leads back); SCHEDULE hands on an
+//! execution with one step less. That is a contradiction. An invariant is thereby shown to hold
+//! on entry, to be preserved by the body, and to be stable under the steps of all other threads
+//! wherever its thread stands before the test: each of these comes back to a goal that assumes
+//! it. Nothing is assumed of an invariant that has not been shown, so a wrong one leaves a goal
+//! open and proves nothing.
 //!
 //! When to generalise is a matter of luck, not of soundness: where a thread stands before the test
 //! of a loop with an invariant, and the path has been at the same points before, since the last

@@ -9,7 +9,7 @@
 //! | DLT-REDUCE | [`By::Reduce`] |
 //! | Γ, ⌈φ⌉ inconsistent | [`By::Close`] |
 //! | DL-POR | [`By::Merge`]: equal points, equal values, and equivalent paths (errata E5) |
-//! | DL-POR, section 6.1 | [`By::Back`] where elements of arrays are known to differ (`aliases.rs`) |
+//! | DL-POR, section 6.1 | [`By::Back`] where elements are known to differ (`aliases.rs`) |
 //!
 //! Two paths are equivalent if swapping neighbouring independent steps turns one into the other.
 //!

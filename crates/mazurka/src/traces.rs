@@ -322,7 +322,7 @@ impl Program {
     /// let plan = Plan::Schedule("0 1".parse().unwrap());
     /// let ran = program.run(&plan, &Options::default(), &mut quietly()).unwrap();
     /// let events = program.path_events(&ran.run, &Options::default()).unwrap();
-    /// assert_eq!((&events[0].writes[..], &events[0].reads[..]), (&["x".into()][..], &["x".into()][..]));
+    /// assert_eq!((&*events[0].writes[0], &*events[0].reads[0]), ("x", "x"));
     /// assert!(events[1].reads.is_empty());
     /// ```
     pub fn path_events(&self, run: &Run, options: &Options) -> Result<Vec<PathEvent>, NoPath> {

@@ -16,6 +16,8 @@ pub(super) struct Body<'c, 's> {
     locals: FxHashMap<&'s str, Binding>,
     /// What to restore at the end of the scope, innermost last.
     undo: Vec<(&'s str, Option<Binding>)>,
+    /// Where the names of the innermost scope begin among these.
+    scope: usize,
     /// Locals of blocks that have ended, for the messages.
     gone: FxHashMap<&'s str, Span>,
 }
@@ -24,6 +26,8 @@ pub(super) struct Body<'c, 's> {
 struct Binding {
     meaning: Meaning,
     span: Span,
+    /// Where the names of its scope begin in the list of what to undo.
+    scope: usize,
 }
 
 /// What a name means where it stands.
@@ -61,6 +65,7 @@ impl<'c, 's> Body<'c, 's> {
             frame: Frame::default(),
             locals: FxHashMap::default(),
             undo: Vec::new(),
+            scope: 0,
             gone: FxHashMap::default(),
         }
     }
@@ -72,7 +77,9 @@ impl<'c, 's> Body<'c, 's> {
     /// Runs something in a scope of its own.
     pub(super) fn scoped<T>(&mut self, inner: impl FnOnce(&mut Self) -> T) -> T {
         let depth = self.undo.len();
+        let outer = std::mem::replace(&mut self.scope, depth);
         let result = inner(self);
+        self.scope = outer;
         for (name, before) in self.undo.drain(depth..).rev() {
             let ended = match before {
                 Some(binding) => self.locals.insert(name, binding),
@@ -122,12 +129,17 @@ impl<'c, 's> Body<'c, 's> {
         self.bind(name, Meaning::Param(value));
     }
 
+    /// A name of an inner scope takes precedence over a shared variable, and over a local of an
+    /// outer scope; nothing else is hidden.
     fn bind(&mut self, name: Name<'s>, meaning: Meaning) {
-        let local = self
-            .locals
-            .get(name.text)
-            .map(|b| ("a visible local", b.span));
+        let scope = self.scope;
+        let local = self.locals.get(name.text);
+        let local = local.filter(|binding| binding.scope == scope);
+        let local = local.map(|binding| ("a visible local", binding.span));
         let global = self.c.globals.get(name.text);
+        let is_param = matches!(meaning, Meaning::Param(_));
+        let may_hide = |global: &Global| matches!(global, Global::Var(_)) && !is_param;
+        let global = global.filter(|(global, _)| !may_hide(global));
         let hidden = local.or(global.map(|(global, span)| (global.describe(), *span)));
         if let Some((what, span)) = hidden {
             self.report(
@@ -142,7 +154,14 @@ impl<'c, 's> Body<'c, 's> {
             );
         }
         let span = name.span;
-        let before = self.locals.insert(name.text, Binding { meaning, span });
+        let before = self.locals.insert(
+            name.text,
+            Binding {
+                meaning,
+                span,
+                scope,
+            },
+        );
         self.undo.push((name.text, before));
     }
 

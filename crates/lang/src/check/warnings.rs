@@ -1,8 +1,8 @@
 //! Declarations that are of no use, found in the text alone.
 //!
-//! No name hides another (M0203), so a name at the top of the file means the same everywhere, and a
-//! local is the last one of its name. The text is looked at and not the checked program: there,
-//! constants are folded, and a process without instances is gone.
+//! A local hides a shared variable or a local of an outer scope that has its name. The text is
+//! looked at and not the checked program: there, constants are folded, and a process without
+//! instances is gone.
 
 use std::slice::from_ref;
 
@@ -26,6 +26,8 @@ struct Local<'s> {
     read: bool,
     /// Whether it is there to keep a value: not so the counter of a loop, nor a parameter.
     keeps: bool,
+    /// The local that it hides.
+    hides: Option<usize>,
 }
 
 /// Looks through a file.
@@ -196,8 +198,17 @@ impl<'s> Survey<'s> {
         let outer = self.locals.len();
         names.for_each(|name| self.declare(name, false));
         look(self);
-        for Local { name, read, keeps } in self.locals.drain(outer..) {
-            self.visible.remove(name.text);
+        for local in self.locals.drain(outer..).rev() {
+            let Local {
+                name,
+                read,
+                keeps,
+                hides,
+            } = local;
+            match hides {
+                Some(before) => self.visible.insert(name.text, before),
+                None => self.visible.remove(name.text),
+            };
             if keeps && !read && !name.text.starts_with('_') {
                 let message = format!("the local `{}` is never read", name.text);
                 let help = "remove it; if its value is of no use, so is what computes it";
@@ -207,9 +218,14 @@ impl<'s> Survey<'s> {
     }
 
     fn declare(&mut self, name: Name<'s>, keeps: bool) {
-        self.visible.insert(name.text, self.locals.len());
+        let hides = self.visible.insert(name.text, self.locals.len());
         let read = self.watched.contains(name.text);
-        self.locals.push(Local { name, read, keeps });
+        self.locals.push(Local {
+            name,
+            read,
+            keeps,
+            hides,
+        });
     }
 
     fn read(&mut self, name: Name<'s>) {

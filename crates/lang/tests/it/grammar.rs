@@ -444,8 +444,7 @@ fn wrong_forms_have_one_mistake() {
         ("b |> x := 1 |> y := 2", "M0101"),
         ("x := if b then 1 else c", "M0302"),
         ("x := if x then 1 else 2", "M0303"),
-        ("let t = 1; { let t = 2 }", "M0203"),
-        ("let x = 1", "M0203"),
+        ("let t = 1; let t = 2", "M0203"),
         ("let N = 1", "M0203"),
         ("for p in 0..3 { skip }", "M0203"),
         ("{ let t = 1 } x := t", "M0201"),
@@ -623,4 +622,28 @@ fn figures_of_the_papers_can_be_pasted() {
         let _ = mazurka_lang::load(text, &[]);
     }
     assert!(mazurka_lang::load("x ↦ 1, { x := 1 ∥ y := 2 }", &[]).is_err());
+}
+
+#[test]
+fn an_inner_scope_takes_precedence() {
+    let source = "var x, y, z: int = 1
+        process { let x = 5; { let x = x + 1; y := x; x := 9 }; z := x; x := 7 }
+        process { x := x + 1 }";
+    let program = mazurka_lang::load(source, &[]).expect("a program");
+    let code = mazurka_lang::compile(&program, source).expect("code");
+    let mut machine = mazurka_lang::Machine::new(std::sync::Arc::new(code), 1000);
+    use mazurka_core::{Execution, ProcessId, Status};
+    for process in [0, 0, 1] {
+        assert_eq!(machine.status(ProcessId(process)), Status::Ready);
+        machine.step(ProcessId(process), &[]).expect("a step");
+    }
+    assert!(machine.is_final());
+    let values: Vec<i64> = (0..3).map(|cell| machine.value(cell)).collect();
+    assert_eq!(values, [2, 6, 5]);
+    // What is never read is told of the local and not of what it hides.
+    let unread = "var x: int = 0 ensures x == 1
+        process { { let x = 5; skip }; x := 1 }";
+    let program = mazurka_lang::load(unread, &[]).expect("a program");
+    let warnings: Vec<_> = program.warnings.iter().map(|w| w.code).collect();
+    assert_eq!(warnings, ["W0106"]);
 }

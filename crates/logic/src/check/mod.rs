@@ -20,7 +20,6 @@ use mazurka_core::proof::{
 use mazurka_smt::{Kind, Solver, Term};
 use rustc_hash::FxHashMap;
 
-use crate::aliases::Touched;
 use crate::eval::Obligation;
 use crate::fol::{Fol, Part, Truth, decide, possible};
 use crate::pool::{State, Thread, rule};
@@ -238,10 +237,9 @@ impl<'p> Checker<'p, '_> {
     /// A goal that others may be led to without a step makes one itself, or needs none, or leads to
     /// inner boxes only: no cycle is without a step.
     fn rests(&self, at: usize) -> Checked {
+        use RuleRecord::{Close, Reduce, Schedule};
         match self.proof.goals.get(at).map(|goal| &goal.rule) {
-            Some(
-                RuleRecord::Schedule { .. } | RuleRecord::Close { .. } | RuleRecord::Reduce { .. },
-            ) => Ok(()),
+            Some(Schedule { .. } | Close { .. } | Reduce { .. }) => Ok(()),
             _ => Err(format!("it is led to goal {at} without a step")),
         }
     }
@@ -356,9 +354,8 @@ impl<'p> Checker<'p, '_> {
             let mut claims = event.claims.iter();
             claims.any(|claim| claim.cells().contains(&cell) && (claim.writes() || !writes))
         };
-        let covered =
-            |(touch, _): &Touched| touch.cells().all(|cell| claimed(cell, touch.writes()));
-        match self.world.touched.iter().all(covered) {
+        let mut touched = self.world.touched.iter().map(|(touch, _)| touch);
+        match touched.all(|touch| touch.cells().all(|cell| claimed(cell, touch.writes()))) {
             true => Ok(self.world.names().event(&event)),
             false => Err("a step touches what it does not claim".to_owned()),
         }
