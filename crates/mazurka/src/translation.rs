@@ -109,13 +109,16 @@ fn happened(answer: &Answer, events: &[Term]) -> Solved {
     }
 }
 
+/// The constraints of a formula, and the variables of the events.
+type Formula = (Vec<Term>, Vec<Term>);
+
 /// The formula, and the variables of the events; none if there is no time to write it.
 fn translate<V: Value>(
     terms: &mut Terms,
     net: &Structure<V>,
     property: &Property,
     deadline: &Deadline,
-) -> Result<Option<(Vec<Term>, Vec<Term>)>, NotTranslated> {
+) -> Result<Option<Formula>, NotTranslated> {
     let mut translation = Translation {
         terms,
         constraints: Vec::new(),

@@ -14,7 +14,7 @@ use NetKind::{Contextual, Replicated};
 
 /// A program of the corpus, ready to run.
 enum Runs {
-    Concrete(Machine),
+    Concrete(Box<Machine>),
     ForAll(Box<SymbolicMachine>),
 }
 
@@ -32,7 +32,7 @@ fn program(name: &str, set: &[(&str, u64)]) -> Runs {
     let program = mazurka_lang::load(&text, &set).expect("a program of the corpus");
     let code = mazurka_lang::compile(&program, &text).expect("a program of the corpus");
     if program.unknowns().is_empty() {
-        return Runs::Concrete(Machine::new(Arc::new(code), 10_000));
+        return Runs::Concrete(Box::new(Machine::new(Arc::new(code), 10_000)));
     }
     let embedded = Assembly {
         choice: Choice::Embedded,
@@ -46,7 +46,7 @@ fn program(name: &str, set: &[(&str, u64)]) -> Runs {
 /// The net of a program of the corpus.
 fn net(name: &str, set: &[(&str, u64)], kind: NetKind, seed: u64) -> Unfolding {
     match program(name, set) {
-        Runs::Concrete(mut machine) => net_of(&mut machine, kind, seed),
+        Runs::Concrete(mut machine) => net_of(&mut *machine, kind, seed),
         Runs::ForAll(machine) => {
             let mut machine = machine.starting_in_any_order().with_branches_apart();
             net_of(&mut machine, kind, seed)
@@ -389,7 +389,7 @@ fn traces(name: &str, set: &[(&str, u64)]) -> Option<u64> {
     };
     let on = &mut |_: &_| ControlFlow::Continue(());
     let found = match program(name, set) {
-        Runs::Concrete(mut machine) => search.run(&mut machine, on, &mut ()),
+        Runs::Concrete(mut machine) => search.run(&mut *machine, on, &mut ()),
         Runs::ForAll(mut machine) => search.run(&mut *machine, on, &mut ()),
     };
     found.counts.traces
