@@ -61,7 +61,8 @@ pub(super) struct Resting {
 }
 
 impl Resting {
-    /// `decides`: whether the step is no more than local work, so that it takes the first condition.
+    /// `decides`: whether the step is no more than local work, so that it takes the first
+    /// condition.
     pub fn new(apart: bool, decides: bool, operand: Option<Term>) -> Self {
         Self {
             apart,
