@@ -19,8 +19,8 @@
 //! the machine that knows them.
 //!
 //! Deviation: the net keeps the places where a step is *not* possible, for locks, guards and joins
-//! alike ([`Structure::stops`]). A process is stuck if such a place is marked, so that no event need
-//! be shown to be disabled.
+//! alike ([`Structure::stops`]). A process is stuck if such a place is marked, so that no event
+//! need be shown to be disabled.
 
 use mazurka_explore::Structure;
 use mazurka_lang::hir::{BinaryOp, Expr, ExprKind, Type, UnaryOp};

@@ -25,8 +25,8 @@
 //! - What a process does before its first step may depend on an input. Then this is a step of its
 //!   own, without accesses; all such steps come before all others, in the order of the processes.
 //! - For nets, a condition over inputs that a step meets in the local work after its access is a
-//!   step of its own, too ([`SymbolicMachine::with_branches_apart`]). Until then the process *rests*
-//!   in front of the condition.
+//!   step of its own, too ([`SymbolicMachine::with_branches_apart`]). Until then the process
+//!   *rests* in front of the condition.
 //! - An index that is not known selects from all elements, as a term; it claims the whole array.
 //!   Whether two such accesses meet depends on the path (section 6.1): who wants to know asks
 //!   [`apart`](mazurka_core::Symbolic::apart).

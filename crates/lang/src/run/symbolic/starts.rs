@@ -83,8 +83,8 @@ impl SymbolicMachine {
         }
     }
 
-    /// Lets all processes start that have not, each in a way that no `assume` discards, and those go
-    /// on that rest in front of a condition. False if one has no such way.
+    /// Lets all processes start that have not, each in a way that no `assume` discards, and those
+    /// go on that rest in front of a condition. False if one has no such way.
     pub fn start_all(&mut self) -> bool {
         while let Some(&process) = self.between_marks().first() {
             if !matches!(self.start_process(process), Start::Made) {
