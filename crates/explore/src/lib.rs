@@ -48,7 +48,7 @@ pub use sympaths::{
     Audience, LeadsHere, Reduction, SymbolicFindings, SymbolicSearch, UnknownReduction,
 };
 pub use unfold::{
-    Arcs, Drawing, Drawn, NetKind, Place, Placed, Question, Structure, Unfold, Unfolding,
+    Arcs, Drawing, Drawn, NetKind, Place, Placed, Question, Stops, Structure, Unfold, Unfolding,
     UnknownNet, Valued, WalkStates, Walked,
 };
 pub use witness::minimise::{closest, minimise};

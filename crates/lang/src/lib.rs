@@ -36,7 +36,7 @@ pub use check::{Ordered, OrderedAccess, Setting, Unknowns, hir, load};
 pub use code::compile::{compile, compile_symbolic};
 pub use code::{Code, shared};
 pub use run::symbolic::{
-    Agreement, AnyStart, Concolic, Concrete, Disagreement, Doubts, Observed, Outlook,
+    Agreement, AnyStart, Concolic, Concrete, Disagreement, Doubts, LastStep, Observed, Outlook,
     SymbolicMachine, SymbolicState, Valuation, Way,
 };
 pub use run::{LabelledMachine, Machine, NotWeak, Reached, State, UnfitInput};

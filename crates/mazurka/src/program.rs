@@ -9,6 +9,7 @@ use mazurka_smt::Missing;
 use crate::Options;
 use crate::front::Language;
 use crate::reach::NotTranslated;
+use crate::tree::TreeTooLarge;
 use crate::unfold::NetTooLarge;
 use mazurka_lang::NotWeak;
 
@@ -216,6 +217,9 @@ pub enum Refused {
     /// A net that is too large to be drawn.
     #[error(transparent)]
     TooLarge(#[from] NetTooLarge),
+    /// The tree is too large to be drawn.
+    #[error(transparent)]
+    TreeTooLarge(#[from] TreeTooLarge),
 }
 
 /// 128 bits of the text and the settings, the same on every machine.

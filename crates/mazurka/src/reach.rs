@@ -24,9 +24,10 @@ use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use mazurka_core::record::{Record, Run};
+use mazurka_core::record::{Ending, Record, Run};
 use mazurka_core::{
     Bound, Execution, Kinds, Narrator, ProcessId, ProcessPath, Schedule, StopReason, Verdict,
+    ending,
 };
 use mazurka_explore::{Budget, Findings, Question, Structure, Unfold, Unfolding, shortest};
 use mazurka_lang::{Code, Machine, Property, SymbolicMachine};
@@ -157,7 +158,8 @@ impl<'a> Asked<'a> {
         let cells = self.property.cells().iter();
         let values: Vec<i64> = cells.map(|&cell| machine.value(cell)).collect();
         let lines = self.lines(machine.processes(), |process| machine.line(process));
-        self.holds(machine, &values, &lines)
+        let deadlocked = || ending(machine) == Ending::Deadlock;
+        self.holds(machine, &values, &lines) && (!self.property.deadlock() || deadlocked())
     }
 
     fn lines(
@@ -187,6 +189,10 @@ impl Question<Machine> for Asked<'_> {
 
     fn line(&self, program: &Machine, process: ProcessId) -> Option<usize> {
         program.line(process)
+    }
+
+    fn deadlock(&self) -> bool {
+        self.property.deadlock()
     }
 
     fn holds(&self, _: &Machine, values: &[i64], lines: &[Option<usize>]) -> bool {
@@ -220,6 +226,10 @@ impl Question<SymbolicMachine> for Asked<'_> {
 
     fn line(&self, program: &SymbolicMachine, process: ProcessId) -> Option<usize> {
         program.line(process)
+    }
+
+    fn deadlock(&self) -> bool {
+        self.property.deadlock()
     }
 
     fn holds(
@@ -313,14 +323,15 @@ fn reach_with_numbers(
 ) -> Result<(Looked, Findings), Refused> {
     let mut machine = code.machine_for_a_search(options);
     let mut net = everything(how.net, options).run(&mut machine, watch, &mut ());
-    let tick = &mut ticker(asked.budget, &net.found, watch);
+    let mut tick = ticker(asked.budget, &net.found, watch);
     let looked = match how.method {
-        Method::Search => net.reach(&mut machine, asked, tick),
-        Method::Smt => solve(&mut net, &mut machine, asked, tick, |_, structure| {
+        Method::Search => net.reach(&mut machine, asked, &mut tick),
+        Method::Smt => solve(&mut net, &mut machine, asked, &mut tick, |_, structure| {
             translation::solve(structure, asked.property, &options.solver)
         })?,
     };
-    let looked = note(looked, options, &mut net.found);
+    drop(tick);
+    let looked = note(looked, asked.budget, &mut net.found, watch);
     let shown = looked
         .0
         .and_then(|schedule| shown(&mut machine, &schedule, asked, &mut net.found));
@@ -342,7 +353,7 @@ fn reach_for_all(
     options: &Options,
     watch: &mut Watch<'_>,
 ) -> Result<(Looked, Findings), Refused> {
-    let mut machine = program.symbolic(options)?.starting_in_any_order();
+    let mut machine = program.symbolic_for_nets(options)?;
     let mut net = everything(how.net, options).run(&mut machine, watch, &mut ());
     let mut tick = ticker(asked.budget, &net.found, watch);
     let looked = match how.method {
@@ -354,15 +365,20 @@ fn reach_for_all(
             &mut tick,
             |machine, structure| {
                 machine.back_to(0);
-                translation::solve_for_inputs(machine, structure, asked.property)
+                translation::solve_for_inputs(machine, structure, asked.property, &options.solver)
             },
         )?,
     };
     drop(tick);
-    let (schedule, markings) = note(looked, options, &mut net.found);
+    let (schedule, markings) = note(looked, asked.budget, &mut net.found, watch);
     options.show();
     let run = schedule.and_then(|schedule| {
         follow(&mut machine, &schedule);
+        if asked.property.deadlock() && ending(&machine) != Ending::Deadlock {
+            // A step that stays was made too late, so what the solver found is none.
+            net.found.add_bound(Bound::Undecided);
+            return None;
+        }
         let lines = asked.lines(machine.processes(), |process| machine.line(process));
         let run = machine.concrete_where(asked.property, &asked.points(&lines));
         let Some(run) = run else {
@@ -423,17 +439,21 @@ fn solve<E: Execution, Q: Question<E>>(
     })
 }
 
-/// Notes a bound that was hit; a solver that had no time left has hit the limit of time.
-fn note(looked: Outcome, options: &Options, found: &mut Findings) -> (Option<Schedule>, u64) {
+/// Notes a bound that was hit. A solver that did not decide may have been broken off by a limit.
+fn note(
+    looked: Outcome,
+    budget: Budget<'_>,
+    found: &mut Findings,
+    watch: &mut Watch<'_>,
+) -> (Option<Schedule>, u64) {
     match looked {
         ControlFlow::Continue(answer) => answer,
         ControlFlow::Break(bound) => {
-            found.bounds.push(match (bound, options.limits.time) {
-                (Bound::Undecided, Some(limit)) if options.solver.deadline.has_passed() => {
-                    Bound::TimeLimit(limit.as_millis() as u64)
-                }
-                _ => bound,
-            });
+            let by = match bound {
+                Bound::Undecided => budget.look(found.counts, watch).break_value(),
+                _ => None,
+            };
+            found.bounds.push(by.unwrap_or(bound));
             found.stopped = StopReason::Bound;
             (None, 0)
         }
@@ -469,7 +489,8 @@ fn shown(
     if asked.holds_now(machine) {
         return Some(run);
     }
-    let left = asked.out_of_range.get();
+    // Over numbers a guard may leave 64 bits, so that the run is no deadlock.
+    let left = asked.out_of_range.get() || asked.property.deadlock();
     assert!(left, "the run does not reach the state: {schedule}");
     found.add_bound(Bound::IntRange);
     None

@@ -7,19 +7,25 @@
 //! | thesis | here |
 //! |---|---|
 //! | (B1) causes, (C1) what is read was written | `needs` |
-//! | (B3) at most one event takes a condition | a chain over the takers, linear in their number |
+//! | (B3) at most one event takes a condition | a chain over the takers with a variable for each |
 //! | (B4) marked | [`Translation::marked`] |
 //! | (C2), (C3) order numbers | numbers of just enough bits, only in contextual nets |
 //! | (B2) path constraints | `constraints`: the conditions of branch events, over inputs |
 //! | (S1), pc | [`Translation::cells`], [`Translation::points`] |
+//! | (D1) no event is enabled, (D3) atLock, (D4) | [`Translation::deadlock`] |
+//! | (D2) final | a thread that has ended is left out |
 //!
 //! With inputs the values of cells are terms over them, and the formula is built from the terms of
 //! the machine that knows them.
+//!
+//! Deviation: the net keeps the places where a step is *not* possible, for locks, guards and joins
+//! alike ([`Structure::stops`]). A process is stuck if such a place is marked, so that no event
+//! need be shown to be disabled.
 
 use mazurka_explore::Structure;
 use mazurka_lang::hir::{BinaryOp, Expr, ExprKind, Type, UnaryOp};
 use mazurka_lang::{Property, SymbolicMachine};
-use mazurka_smt::{Answer, Effort, Kind, Sort, Term, Terms};
+use mazurka_smt::{Answer, Deadline, Effort, Kind, Sort, Term, Terms};
 
 use crate::Refused;
 use crate::solving::Solving;
@@ -65,7 +71,10 @@ pub(crate) fn solve(
     solving: &Solving,
 ) -> Result<Solved, Refused> {
     let mut terms = Terms::new();
-    let (constraints, events) = translate(&mut terms, net, property)?;
+    let translated = translate(&mut terms, net, property, &solving.deadline)?;
+    let Some((constraints, events)) = translated else {
+        return Ok(None);
+    };
     let effort = Effort::default().conflicts;
     let answer = solving.assemble(effort)?.check(&mut terms, &constraints);
     Ok(happened(&answer, &events))
@@ -76,14 +85,16 @@ pub(crate) fn solve_for_inputs(
     machine: &SymbolicMachine,
     net: &Structure<Option<Term>>,
     property: &Property,
+    solving: &Solving,
 ) -> Result<Solved, Refused> {
-    let mut events = Vec::new();
+    let mut events = None;
     let answer = machine.ask(|terms| {
-        let (constraints, all) = translate(terms, net, property)?;
+        let translated = translate(terms, net, property, &solving.deadline)?;
+        let (constraints, all) = translated.unzip();
         events = all;
-        Ok::<_, NotTranslated>(constraints)
+        Ok::<_, NotTranslated>(constraints.unwrap_or_default())
     })?;
-    Ok(happened(&answer, &events))
+    Ok(events.and_then(|events| happened(&answer, &events)))
 }
 
 /// Which events have happened, as a solver has it.
@@ -98,12 +109,16 @@ fn happened(answer: &Answer, events: &[Term]) -> Solved {
     }
 }
 
-/// The formula, and the variables of the events.
+/// The constraints of a formula, and the variables of the events.
+type Formula = (Vec<Term>, Vec<Term>);
+
+/// The formula, and the variables of the events; none if there is no time to write it.
 fn translate<V: Value>(
     terms: &mut Terms,
     net: &Structure<V>,
     property: &Property,
-) -> Result<(Vec<Term>, Vec<Term>), NotTranslated> {
+    deadline: &Deadline,
+) -> Result<Option<Formula>, NotTranslated> {
     let mut translation = Translation {
         terms,
         constraints: Vec::new(),
@@ -112,10 +127,18 @@ fn translate<V: Value>(
         property,
         cells: vec![None; net.cells.len()],
         points: Vec::new(),
+        links: 0,
     };
-    translation.translate()?;
-    Ok((translation.constraints, translation.events))
+    let in_time = translation.events_and_order(deadline);
+    if !in_time {
+        return Ok(None);
+    }
+    translation.state()?;
+    Ok(Some((translation.constraints, translation.events)))
 }
+
+/// Events between two looks at the clock.
+const BETWEEN_LOOKS: usize = 256;
 
 struct Translation<'a, V> {
     terms: &'a mut Terms,
@@ -126,32 +149,52 @@ struct Translation<'a, V> {
     /// For each cell of the property its variable, once it is met.
     cells: Vec<Option<Term>>,
     points: Vec<Term>,
+    /// How many variables of chains there are.
+    links: usize,
 }
 
 impl<V: Value> Translation<'_, V> {
-    fn translate(&mut self) -> Result<(), NotTranslated> {
+    /// Says which sets of events are configurations. False if the deadline has passed.
+    fn events_and_order(&mut self, deadline: &Deadline) -> bool {
         let net = self.net;
+        let late = |at: usize| at.is_multiple_of(BETWEEN_LOOKS) && deadline.has_passed();
         for event in 0..net.needs.len() {
             let name = format!("e{event}");
             let event = self.terms.variable(Kind::Input, &name, Sort::Bool);
             self.events.push(event);
         }
         for (event, needs) in net.needs.iter().enumerate() {
+            if late(event) {
+                return false;
+            }
             for &need in needs {
                 self.implies(self.events[event], self.events[need]);
             }
         }
-        for takers in net.takers.iter().chain(&net.thread_takers) {
+        for (at, takers) in net.takers.iter().chain(&net.thread_takers).enumerate() {
+            if late(at) {
+                return false;
+            }
             self.at_most_one(takers);
         }
-        if net.contextual {
-            self.order();
-        } else {
-            for &(reader, taker) in &net.conflicts {
-                let not = self.terms.not(self.events[taker]);
-                self.implies(self.events[reader], not);
+        match net.contextual {
+            true => self.order(&late),
+            false => {
+                for (at, &(reader, taker)) in net.conflicts.iter().enumerate() {
+                    if late(at) {
+                        return false;
+                    }
+                    let not = self.terms.not(self.events[taker]);
+                    self.implies(self.events[reader], not);
+                }
+                true
             }
         }
+    }
+
+    /// Says what holds in the state after them.
+    fn state(&mut self) -> Result<(), NotTranslated> {
+        let net = self.net;
         for (event, conditions) in &net.constraints {
             for &condition in conditions {
                 let holds = condition.term(self.terms, Sort::Bool);
@@ -168,7 +211,33 @@ impl<V: Value> Translation<'_, V> {
         }
         let holds = self.expr(self.property.expr())?;
         self.constraints.push(holds);
+        if self.property.deadlock() {
+            self.deadlock();
+        }
         Ok(())
+    }
+
+    /// Each process has ended or is where its next step is not possible, and not all have ended.
+    fn deadlock(&mut self) {
+        let net = self.net;
+        let mut waits = Vec::new();
+        for (thread, (producer, stops)) in net.stops.iter().enumerate() {
+            let Some(stops) = stops else { continue };
+            let here = self.marked(*producer, &net.thread_takers[thread]);
+            let mut closed = Vec::new();
+            for conditions in stops {
+                let marked = conditions
+                    .iter()
+                    .map(|&(condition, producer)| self.marked(producer, &net.takers[condition]));
+                let marked: Vec<Term> = marked.collect();
+                closed.push(self.terms.all(marked));
+            }
+            let closed = self.terms.any(closed);
+            self.implies(here, closed);
+            waits.push(here);
+        }
+        let waits = self.terms.any(waits);
+        self.constraints.push(waits);
     }
 
     fn implies(&mut self, a: Term, b: Term) {
@@ -177,22 +246,30 @@ impl<V: Value> Translation<'_, V> {
         self.constraints.push(clause);
     }
 
-    /// None after the first: each says whether one before it has happened.
+    /// None after the first: a variable for each says that it or one before it has happened.
     fn at_most_one(&mut self, events: &[usize]) {
         let Some((&first, rest)) = events.split_first() else {
             return;
         };
         let mut before = self.events[first];
-        for &event in rest {
+        for (at, &event) in rest.iter().enumerate() {
             let event = self.events[event];
             let not = self.terms.not(event);
             self.implies(before, not);
-            before = self.terms.or(before, event);
+            if at + 1 < rest.len() {
+                let name = format!("t{}", self.links);
+                self.links += 1;
+                let either = self.terms.variable(Kind::Input, &name, Sort::Bool);
+                self.implies(before, either);
+                self.implies(event, either);
+                before = either;
+            }
         }
     }
 
     /// Order numbers: causes come first, and readers before the event that takes what they read.
-    fn order(&mut self) {
+    /// False if it is too late.
+    fn order(&mut self, late: &dyn Fn(usize) -> bool) -> bool {
         let net = self.net;
         let bits = (usize::BITS - net.needs.len().leading_zeros()).max(1) as u8;
         let number = |terms: &mut Terms, event: usize| {
@@ -202,16 +279,23 @@ impl<V: Value> Translation<'_, V> {
             .map(|event| number(self.terms, event))
             .collect();
         for (event, needs) in net.needs.iter().enumerate() {
+            if late(event) {
+                return false;
+            }
             for &need in needs {
                 let before = self.terms.less(numbers[need], numbers[event]);
                 self.implies(self.events[event], before);
             }
         }
-        for &(reader, taker) in &net.conflicts {
+        for (at, &(reader, taker)) in net.conflicts.iter().enumerate() {
+            if late(at) {
+                return false;
+            }
             let both = self.terms.and(self.events[reader], self.events[taker]);
             let before = self.terms.less(numbers[reader], numbers[taker]);
             self.implies(both, before);
         }
+        true
     }
 
     /// Whether something that an event has made is still there.

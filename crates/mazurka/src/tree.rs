@@ -2,15 +2,19 @@
 
 use std::ops::ControlFlow;
 
-use mazurka_core::record::{Ending, Leaf, Record, Run, Step, Tree, TreeNode, TreeRace};
+use mazurka_core::record::{Binding, Ending, Leaf, Record, Run, Step, Tree, TreeNode, TreeRace};
 use mazurka_core::{
-    Bound, Event, Execution, MishapKind, Narrator, Schedule, ScheduledStep, dependent, ending,
+    Bound, Event, Execution, MishapKind, Narrator, Schedule, ScheduledStep, Semantics, dependent,
+    ending,
 };
-use mazurka_explore::{Observer, Progress};
+use mazurka_explore::{Findings, Observer, Progress};
+use mazurka_lang::{LastStep, Machine, SymbolicMachine};
 
 use crate::front::{Front, on_front};
 use crate::search::everything;
-use crate::{Algorithm, Options, Program, Watch};
+use crate::unfold::label_for_inputs;
+use crate::unknowns::{ForAll, follow};
+use crate::{Algorithm, Options, Program, Refused, Watch};
 
 /// More states than this are no picture.
 const MOST_NODES: u64 = 500;
@@ -35,8 +39,38 @@ impl Program {
         algorithm: Algorithm,
         options: &Options,
         watch: &mut Watch<'_>,
-    ) -> Result<(Record, Tree), TreeTooLarge> {
-        on_front!(self.language, front => self.explore_tree_on(front, algorithm, options, watch))
+    ) -> Result<(Record, Tree), Refused> {
+        if let Some(program) = self.language.for_all() {
+            return self.explore_tree_for_all(program, algorithm, options, watch);
+        }
+        let drawn = on_front!(self.language, front => {
+            self.explore_tree_on(front, algorithm, options, watch)
+        });
+        Ok(drawn?)
+    }
+
+    /// The same for all inputs. For `naive`, a condition over inputs is a node of its own, as the
+    /// thesis draws it; elsewhere it belongs to the step that meets it.
+    fn explore_tree_for_all(
+        &self,
+        program: &ForAll,
+        algorithm: Algorithm,
+        options: &Options,
+        watch: &mut Watch<'_>,
+    ) -> Result<(Record, Tree), Refused> {
+        let record = self.explore(algorithm, options, watch)?;
+        let options = &options.started();
+        let mut machine = program.symbolic(options)?;
+        if algorithm == Algorithm::Naive {
+            machine = machine.with_branches_apart();
+        }
+        let (growing, _) = grown(&mut machine, algorithm, options, watch)?;
+        let depth = options.limits.depth() as usize;
+        let names = program.machine(options);
+        let tree = growing.tree(depth, |schedule| {
+            told_for_inputs(&mut machine, &names, schedule, options)
+        });
+        Ok((record, tree))
     }
 
     fn explore_tree_on<F: Front>(
@@ -47,32 +81,104 @@ impl Program {
         watch: &mut Watch<'_>,
     ) -> Result<(Record, Tree), TreeTooLarge> {
         let mut machine = front.machine(options);
-        let mut growing = Growing::default();
-        let mut stopped = false;
-        let mut look = |progress: &Progress| {
-            // There is no need to go on where there will be no picture.
-            stopped = progress.counts.events >= MOST_NODES;
-            match stopped {
-                true => ControlFlow::Break(Bound::Interrupted),
-                false => watch(progress),
-            }
-        };
+        let (growing, found) = grown(&mut machine, algorithm, options, watch)?;
         let limits = &options.limits;
-        let found = everything(algorithm, options).run(&mut machine, &mut look, &mut growing);
-        if growing.met >= MOST_NODES {
-            return Err(TreeTooLarge {
-                nodes: growing.met + 1,
-                complete: !stopped,
-            });
-        }
         let depth = match algorithm {
             Algorithm::Stateful => limits.depth,
             _ => Some(limits.depth()),
         };
         let depth = depth.map_or(usize::MAX, |depth| depth as usize);
-        let tree = growing.tree(&mut machine, depth);
+        let tree = growing.tree(depth, |schedule| told(&mut machine, schedule));
         let record = self.explored(algorithm, options, &mut machine, &found);
         Ok((record, tree))
+    }
+}
+
+/// Explores a program, and keeps the tree.
+fn grown<E: Semantics>(
+    machine: &mut E,
+    algorithm: Algorithm,
+    options: &Options,
+    watch: &mut Watch<'_>,
+) -> Result<(Growing, Findings), TreeTooLarge> {
+    let mut growing = Growing::default();
+    let mut stopped = false;
+    let mut look = |progress: &Progress| {
+        // There is no need to go on where there will be no picture.
+        stopped = progress.counts.events >= MOST_NODES;
+        match stopped {
+            true => ControlFlow::Break(Bound::Interrupted),
+            false => watch(progress),
+        }
+    };
+    let found = everything(algorithm, options).run(machine, &mut look, &mut growing);
+    match growing.met >= MOST_NODES {
+        true => Err(TreeTooLarge {
+            nodes: growing.met + 1,
+            complete: !stopped,
+        }),
+        false => Ok((growing, found)),
+    }
+}
+
+/// What is told of the state after a run, and of its last step.
+#[derive(Default)]
+struct Told {
+    process: String,
+    label: String,
+    state: Vec<Binding>,
+    mishap: Option<String>,
+    /// What is wrong with it as a final state.
+    broken: Option<String>,
+    /// Whether the last step was a side of a condition, and nothing else.
+    decides: bool,
+}
+
+fn told<M: Narrator>(machine: &mut M, schedule: &Schedule) -> Told {
+    let run = match machine.narrate(schedule) {
+        Ok(run) => run,
+        Err(error) => panic!("a run of the search does not run again: {error}"),
+    };
+    let final_mishaps = match run.ending == Ending::Final {
+        true => machine.final_mishaps(),
+        false => Vec::new(),
+    };
+    let last = run.steps.last();
+    Told {
+        process: last.map_or(String::new(), |step| named(&run, step)),
+        label: last.map_or(String::new(), |step| step.label.clone()),
+        mishap: last.and_then(|step| step.mishap.clone()),
+        broken: final_mishaps.first().map(|m| machine.explain(m).0),
+        decides: false,
+        state: run.state,
+    }
+}
+
+/// The same for all inputs of the path: variables have terms for values.
+fn told_for_inputs(
+    machine: &mut SymbolicMachine,
+    names: &Machine,
+    schedule: &Schedule,
+    options: &Options,
+) -> Told {
+    let (label, mishap) = match schedule.0.is_empty() {
+        true => Default::default(),
+        false => label_for_inputs(machine, schedule, options),
+    };
+    follow(machine, schedule);
+    let last = schedule.0.last();
+    let final_mishaps = match machine.is_final() {
+        true => machine.final_mishaps(),
+        false => Vec::new(),
+    };
+    let kind = machine.last_step();
+    Told {
+        process: last.map_or(String::new(), |step| names.name_of(&step.process)),
+        label,
+        state: machine.substitution(),
+        mishap,
+        broken: final_mishaps.first().map(|m| machine.explain(m).0),
+        decides: matches!(kind, LastStep::Branch | LastStep::Start),
     }
 }
 
@@ -173,36 +279,32 @@ pub(crate) fn named(run: &Run, step: &Step) -> String {
 
 impl Growing {
     /// The tree, told step by step. Runs of that depth were cut.
-    fn tree<M: Narrator>(&self, machine: &mut M, depth: usize) -> Tree {
+    fn tree(&self, depth: usize, mut tell: impl FnMut(&Schedule) -> Told) -> Tree {
         let races = self.races();
-        let mut nodes = Vec::with_capacity(self.nodes.len());
+        let mut nodes: Vec<TreeNode> = Vec::with_capacity(self.nodes.len());
         for (at, (node, races)) in self.nodes.iter().zip(races).enumerate() {
             let schedule = self.schedule(at);
-            let run = match machine.narrate(&schedule) {
-                Ok(run) => run,
-                Err(error) => panic!("a run of the search does not run again: {error}"),
-            };
+            let told = tell(&schedule);
             let leaf = match (node.leaf, node.children.is_empty()) {
                 (Some(leaf), _) => Some(leaf),
                 (None, false) => None,
-                (None, true) if node.left && run.steps.len() < depth => Some(Leaf::Blocked),
+                (None, true) if node.left && schedule.0.len() < depth => Some(Leaf::Blocked),
                 (None, true) => Some(Leaf::Cut),
             };
-            let final_mishaps = match leaf {
-                Some(Leaf::Failure) if run.ending == Ending::Final => machine.final_mishaps(),
-                _ => Vec::new(),
-            };
-            let last = run.steps.last();
-            let mishap = last.and_then(|step| step.mishap.clone());
-            let broken = final_mishaps.first().map(|m| machine.explain(m).0);
+            let broken = told.broken.filter(|_| leaf == Some(Leaf::Failure));
+            // A parent comes before its children.
+            if let (Some(parent), true) = (node.parent, told.decides) {
+                nodes[parent].branches = true;
+            }
             nodes.push(TreeNode {
                 parent: node.parent,
-                process: last.map_or(String::new(), |step| named(&run, step)),
-                label: last.map_or(String::new(), |step| step.label.clone()),
-                state: run.state,
-                mishap: mishap.or(broken),
+                process: told.process,
+                label: told.label,
+                state: told.state,
+                mishap: told.mishap.or(broken),
                 races,
                 leaf,
+                branches: false,
             });
         }
         Tree { nodes }

@@ -18,8 +18,8 @@ use mazurka_core::record::{Binding, Net, NetCondition, NetEvent, Record};
 use mazurka_core::{
     Bound, Execution, Kind, Kinds, Narrator, ProcessId, Schedule, Semantics, StopReason, Verdict,
 };
-use mazurka_explore::{Drawn, Findings, Observer, Unfolding, WalkStates};
-use mazurka_lang::{Machine, SymbolicMachine};
+use mazurka_explore::{Drawing, Drawn, Findings, Observer, Unfolding, WalkStates};
+use mazurka_lang::{LastStep, Machine, SymbolicMachine};
 use serde::{Deserialize, Serialize};
 
 use crate::evidence::Hurry;
@@ -52,6 +52,18 @@ pub struct UnfoldRecord {
     /// are. Then `events` are the steps between them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub states: Option<u64>,
+    /// For a stateful net: the size of the Petri net that it is an unfolding of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelSize>,
+}
+
+/// The size of a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelSize {
+    /// How many places it has: local states of processes, valuations of variables, locks.
+    pub places: u64,
+    /// How many transitions it has.
+    pub transitions: u64,
 }
 
 /// A net that is too large to be drawn.
@@ -153,7 +165,7 @@ impl Program {
         let (states, record) = match self.language.for_all() {
             Some(program) => {
                 let options = &options.started();
-                let mut machine = program.symbolic(options)?.starting_in_any_order();
+                let mut machine = program.symbolic_for_nets(options)?;
                 let mut walked = walk.run(&mut machine, watch, &mut ());
                 let record = self.judge_for_all(&mut walked.found, &mut machine, options, watch);
                 (walked.states, finish(record, wanted, &walked.found, 0))
@@ -179,7 +191,38 @@ impl Program {
         options: &Options,
         watch: &mut Watch<'_>,
     ) -> Result<(UnfoldRecord, Net), Refused> {
-        let small = |net: &Unfolding| match net.events() {
+        self.drawn_net(wanted, Subject::Net, options, watch)
+    }
+
+    /// Builds a stateful net, and returns the Petri net that it is an unfolding of: its conditions
+    /// are places, its events transitions.
+    ///
+    /// ```
+    /// use mazurka::{Options, Program, quietly};
+    ///
+    /// let source = "var x: int = 0 process { x := 1 } process { x := 2 } process { x := 3 }";
+    /// let program = Program::load("writes.maz", source, &[]).unwrap();
+    /// let (_, model) = program.unfold_model(0, &Options::default(), &mut quietly()).unwrap();
+    /// assert_eq!((model.conditions.len(), model.events.len()), (10, 9));
+    /// ```
+    pub fn unfold_model(
+        &self,
+        seed: u64,
+        options: &Options,
+        watch: &mut Watch<'_>,
+    ) -> Result<(UnfoldRecord, Net), Refused> {
+        let kind = NetKind::Stateful;
+        self.drawn_net(Unfold { kind, seed }, Subject::Model, options, watch)
+    }
+
+    fn drawn_net(
+        &self,
+        wanted: Unfold,
+        subject: Subject,
+        options: &Options,
+        watch: &mut Watch<'_>,
+    ) -> Result<(UnfoldRecord, Net), Refused> {
+        let small = |net: &Unfolding| match subject.draw(net).1.len() {
             events if events > MOST_EVENTS => Err(NetTooLarge { events }),
             _ => Ok(()),
         };
@@ -194,7 +237,7 @@ impl Program {
             small(&net)?;
             let label = |schedule: &Schedule| label_for_inputs(&mut machine, schedule, options);
             let names = program.machine(options);
-            return Ok((record, drawn(&names, &mut net, label)));
+            return Ok((record, drawn(&names, &mut net, subject, label)));
         }
         on_front!(self.language, front => {
             let options = &options.started();
@@ -203,7 +246,8 @@ impl Program {
             let record = self.net_record(wanted, &mut net, &mut machine, options);
             small(&net)?;
             let names = front.machine(options);
-            Ok((record, drawn(&names, &mut net, |schedule| label_of_last(&mut machine, schedule))))
+            let label = |schedule: &Schedule| label_of_last(&mut machine, schedule);
+            Ok((record, drawn(&names, &mut net, subject, label)))
         })
     }
 
@@ -215,7 +259,10 @@ impl Program {
         options: &Options,
     ) -> UnfoldRecord {
         let record = self.judge_net(&mut net.found, machine, options);
-        finish(record, wanted, &net.found, net.conditions())
+        UnfoldRecord {
+            model: model_size(net),
+            ..finish(record, wanted, &net.found, net.conditions())
+        }
     }
 
     fn symbolic_net_record(
@@ -230,7 +277,10 @@ impl Program {
             options,
         } = symbolic;
         let record = self.judge_for_all(&mut net.found, machine, options, watch);
-        finish(record, wanted, &net.found, net.conditions())
+        UnfoldRecord {
+            model: model_size(net),
+            ..finish(record, wanted, &net.found, net.conditions())
+        }
     }
 
     fn judge_net<M: Narrator + Semantics>(
@@ -302,7 +352,7 @@ impl SymbolicNet {
         observer: &mut dyn Observer<SymbolicMachine>,
     ) -> Result<Self, Refused> {
         let options = options.started();
-        let mut machine = program.symbolic(&options)?.starting_in_any_order();
+        let mut machine = program.symbolic_for_nets(&options)?;
         let net = everything(wanted, &options).run(&mut machine, watch, observer);
         Ok(Self {
             net,
@@ -337,11 +387,37 @@ fn finish(mut record: Record, wanted: Unfold, found: &Findings, conditions: u64)
         tests: counts.executions + counts.discarded,
         conditions,
         states: None,
+        model: None,
+    }
+}
+
+fn model_size(net: &Unfolding) -> Option<ModelSize> {
+    let (model, _) = net.draw_model()?;
+    Some(ModelSize {
+        places: model.conditions.len() as u64,
+        transitions: model.events.len() as u64,
+    })
+}
+
+/// What a picture is of.
+#[derive(Clone, Copy)]
+enum Subject {
+    Net,
+    Model,
+}
+
+impl Subject {
+    /// The drawing, and for each of its events one of the net.
+    fn draw(self, net: &Unfolding) -> (Drawing, Vec<usize>) {
+        match (self, net.draw_model()) {
+            (Subject::Model, Some((model, events))) => (model.clone(), events),
+            _ => (net.draw(), (0..net.events()).collect()),
+        }
     }
 }
 
 /// The label of an event, and its mishap if it has one.
-type EventLabel = (String, Option<String>);
+pub(crate) type EventLabel = (String, Option<String>);
 
 /// Runs a schedule once more, and returns the label of its last step.
 fn label_of_last<M: Narrator>(machine: &mut M, schedule: &Schedule) -> EventLabel {
@@ -355,26 +431,32 @@ fn label_of_last<M: Narrator>(machine: &mut M, schedule: &Schedule) -> EventLabe
 }
 
 /// The same with inputs that lead there, and with the constraint of the step.
-fn label_for_inputs(
+pub(crate) fn label_for_inputs(
     machine: &mut SymbolicMachine,
     schedule: &Schedule,
     options: &Options,
 ) -> EventLabel {
     follow(machine, schedule);
-    let (starts, stays) = machine.last_step();
+    let kind = machine.last_step();
     let constraint = match &machine.last_conditions()[..] {
         [] => String::new(),
         conditions => mazurka_core::conjunction(conditions),
     };
-    let (label, mishap) = match (starts, stays, machine.concrete(None)) {
-        (true, ..) => ("starts".to_owned(), None),
-        (_, true, _) => ("waits".to_owned(), None),
-        (.., Some(run)) => {
+    let mishaps = machine.events().last().map(|event| &event.mishaps[..]);
+    let mishap = mishaps.and_then(<[_]>::first).copied();
+    let explained = |mishap| machine.explain(&mishap).0;
+    let (label, mishap) = match (kind, machine.concrete(None)) {
+        (LastStep::Start, _) => ("starts".to_owned(), mishap.map(explained)),
+        (LastStep::Branch, _) => ("branches".to_owned(), mishap.map(explained)),
+        (LastStep::Stay, _) => ("waits".to_owned(), None),
+        (LastStep::Step, Some(run)) => {
             let mut machine = Machine::new(run.code, options.limits.local);
-            label_of_last(&mut machine, &run.schedule)
+            let (label, told) = label_of_last(&mut machine, &run.schedule);
+            // Over numbers a step has its branches in it, which are other events here.
+            (label, told.filter(|_| mishap.is_some()))
         }
         // No values are known that lead there.
-        (.., None) => (String::new(), None),
+        (LastStep::Step, None) => (String::new(), None),
     };
     match constraint.is_empty() {
         true => (label, mishap),
@@ -386,11 +468,12 @@ fn label_for_inputs(
 fn drawn<M: Narrator>(
     names: &M,
     net: &mut Unfolding,
+    subject: Subject,
     mut label_of: impl FnMut(&Schedule) -> EventLabel,
 ) -> Net {
-    let drawing = net.draw();
+    let (drawing, examples) = subject.draw(net);
     let mut events = Vec::with_capacity(drawing.events.len());
-    for (event, arcs) in drawing.events.into_iter().enumerate() {
+    for (event, arcs) in examples.into_iter().zip(drawing.events) {
         let schedule = net.schedule_of(event);
         let (label, mishap) = label_of(&schedule);
         events.push(NetEvent {

@@ -109,6 +109,12 @@ impl ForAll {
     pub fn symbolic(&self, options: &Options) -> Result<SymbolicMachine, Refused> {
         symbolic_machine(&self.code, options, Patience::default())
     }
+
+    /// The same for nets: conditions over inputs are steps that touch only their process.
+    pub fn symbolic_for_nets(&self, options: &Options) -> Result<SymbolicMachine, Refused> {
+        let machine = self.symbolic(options)?;
+        Ok(machine.starting_in_any_order().with_branches_apart())
+    }
 }
 
 /// What runs a program for all values.

@@ -2,7 +2,7 @@
 
 use mazurka_core::record::{Leaf, Record, Tree};
 
-use crate::tree::{details, ending, fill, step, stroke, title};
+use crate::tree::{details, ending, fill, scheduling, step, stroke, title};
 
 /// The tree as a `digraph`: states are nodes, steps are edges. Final states are double boxes,
 /// deadlocks octagons, failures double octagons, runs that another one covers dashed circles. A
@@ -27,6 +27,8 @@ pub fn dot(record: &Record, tree: &Tree) -> String {
             options.extend((leaf == Leaf::Final).then(|| "peripheries=2".to_owned()));
         } else if node.mishap.is_some() {
             let colour = fill(Leaf::Failure);
+            options.push(format!("style=filled, fillcolor=\"{colour}\""));
+        } else if let Some(colour) = scheduling(tree, node) {
             options.push(format!("style=filled, fillcolor=\"{colour}\""));
         }
         text += &format!("  n{at} [{}];\n", options.join(", "));

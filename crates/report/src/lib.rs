@@ -14,6 +14,7 @@
 //! | [`states_dot`], [`states_svg`] | the graph of the states of a program |
 //! | [`net_table`] | the counts of `unfold` |
 //! | [`net_dot`], [`net_svg`] | the net of a small program |
+//! | [`model_table`] | the model of a stateful net |
 //! | [`permutations`] | the permutations of `permute` |
 //! | [`order_dot`], [`order_svg`] | the partial order of one of them |
 //! | [`orders()`] | the answer of `orders`: which orders have to be stronger or can be weaker |
@@ -67,7 +68,7 @@ pub use dot::dot;
 pub use fit::fit;
 pub use json::json;
 pub use lanes::Lanes;
-pub use net::{net_dot, net_svg, net_table, states_table};
+pub use net::{model_table, net_dot, net_svg, net_table, states_table};
 pub use order::{order_dot, order_svg};
 pub use orders::orders;
 pub use paint::Paint;

@@ -89,6 +89,44 @@ pub fn net_dot(record: &Record, kind: &str, tests: u64, net: &Net) -> String {
     text
 }
 
+/// The places and transitions of a model, as text.
+pub fn model_table(record: &Record, tests: u64, model: &Net) -> String {
+    let mut text = format!(
+        "{}: model of the stateful net: {}, {}, {}\n\n",
+        record.program.file,
+        counted(tests, "test", "tests"),
+        counted(model.conditions.len() as u64, "place", "places"),
+        counted(model.events.len() as u64, "transition", "transitions"),
+    );
+    let width = model.conditions.len().to_string().len() + 1;
+    let number = |at: usize| format!("p{}", at + 1);
+    for (at, place) in model.conditions.iter().enumerate() {
+        text += &format!("  {:<width$}  {}\n", number(at), place.label);
+    }
+    text.push('\n');
+    let width = model.events.len().to_string().len() + 1;
+    let list = |word: &str, places: &[usize]| match places {
+        [] => String::new(),
+        some => {
+            let numbers: Vec<String> = some.iter().map(|&at| number(at)).collect();
+            format!("  {word} {}", numbers.join(" "))
+        }
+    };
+    let labels = model.events.iter();
+    let labels: Vec<String> = labels
+        .map(|e| format!("{}: {}", e.process, e.label))
+        .collect();
+    let wide = labels.iter().map(|label| label.chars().count()).max();
+    let wide = wide.unwrap_or(0);
+    for (at, (event, label)) in model.events.iter().zip(&labels).enumerate() {
+        let name = format!("t{}", at + 1);
+        let arcs = list("takes", &event.takes) + &list("reads", &event.reads);
+        let arcs = arcs + &list("makes", &event.makes);
+        text += &format!("  {name:<width$}  {label:<wide$}{arcs}\n");
+    }
+    text
+}
+
 /// A node of the picture.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum NetNode {
@@ -108,15 +146,22 @@ impl Layout {
         let count = conditions + net.events.len();
         let mut connections = Vec::new();
         let mut layer = vec![0; count];
+        let mut placed = vec![false; conditions];
         for (at, event) in net.events.iter().enumerate() {
             let this = conditions + at;
             for &condition in event.takes.iter().chain(&event.reads) {
                 connections.push((condition, this));
                 layer[this] = layer[this].max(layer[condition] + 1);
+                placed[condition] = true;
             }
             for &condition in &event.makes {
-                connections.push((this, condition));
-                layer[condition] = layer[this] + 1;
+                // A place of a model may be marked again: then the arc leads up.
+                if std::mem::replace(&mut placed[condition], true) {
+                    connections.push((condition, this));
+                } else {
+                    connections.push((this, condition));
+                    layer[condition] = layer[this] + 1;
+                }
             }
         }
         let widths = (0..count).map(|at| match at.checked_sub(conditions) {

@@ -7,7 +7,7 @@
 
 use mazurka_core::record::{Leaf, Record, Tree, TreeNode};
 
-use crate::tree::{children, details, ending, fill, name, step, stroke, title};
+use crate::tree::{children, details, ending, fill, name, scheduling, step, stroke, title};
 
 /// Sizes, in pixels. Monospaced letters of 12 pixels are 7.2 wide; signs that another font must
 /// supply may be wider.
@@ -44,7 +44,7 @@ pub fn svg(record: &Record, tree: &Tree) -> String {
     }
     for (at, node) in tree.nodes.iter().enumerate() {
         let (x, y) = layout.point(at);
-        text += &state(node, x, y);
+        text += &state(tree, node, x, y);
         for (k, line) in ending(node).iter().enumerate() {
             let below = y + RADIUS + 14.0 + k as f64 * LINE;
             text += &words(x - RADIUS, below, line, "");
@@ -161,13 +161,13 @@ fn edge(node: &TreeNode, (from_x, from_y): (f64, f64), (x, y): (f64, f64)) -> St
 }
 
 /// A state, by its shape.
-fn state(node: &TreeNode, x: f64, y: f64) -> String {
+fn state(tree: &Tree, node: &TreeNode, x: f64, y: f64) -> String {
     let shape = match node.leaf {
         Some(leaf) => shape(leaf, x, y),
         None => {
             let fill = match node.mishap {
                 Some(_) => fill(Leaf::Failure),
-                None => PAPER,
+                None => scheduling(tree, node).unwrap_or(PAPER),
             };
             format!(
                 "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{:.1}\" fill=\"{fill}\" stroke=\"{INK}\"/>",

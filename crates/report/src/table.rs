@@ -27,12 +27,26 @@ pub fn table(record: &Record, view: &View) -> String {
         ],
         None => ["deadlocked states", "failing steps, each from its state"],
     };
+    let met = |meaning: &str| match is_partial(record) {
+        true if meaning.is_empty() => "at least".to_owned(),
+        true => format!("at least; {meaning}"),
+        false => meaning.to_owned(),
+    };
+    let traces_met = match counts.traces {
+        Some(_) => met("really different ones"),
+        None => "really different ones".to_owned(),
+    };
+    let [deadlocked, failing, determinism] = [deadlocked, failing, determinism].map(met);
     let mut rows = vec![
         ("executions", counts.executions.to_string(), "complete runs"),
-        ("traces", traces, "really different ones"),
-        ("deadlocks", counts.deadlocks.to_string(), deadlocked),
-        ("failures", counts.failures.to_string(), failing),
-        ("final states", counts.final_states.to_string(), determinism),
+        ("traces", traces, &traces_met),
+        ("deadlocks", counts.deadlocks.to_string(), &deadlocked),
+        ("failures", counts.failures.to_string(), &failing),
+        (
+            "final states",
+            counts.final_states.to_string(),
+            &determinism,
+        ),
         (
             "discarded",
             counts.discarded.to_string(),
@@ -84,6 +98,11 @@ pub fn table(record: &Record, view: &View) -> String {
         text += &profile(pairs, view);
     }
     text
+}
+
+/// Whether a bound has kept something from being explored, so that there may be more.
+pub(crate) fn is_partial(record: &Record) -> bool {
+    !record.scope.bounds.is_empty()
 }
 
 /// How many states were met in a second, where states are merged.

@@ -93,6 +93,13 @@ pub(crate) fn fill(leaf: Leaf) -> &'static str {
     }
 }
 
+/// The colour of a state in which the schedule decides, where conditions over inputs decide in
+/// others: darker than those, as the unfolding thesis draws it.
+pub(crate) fn scheduling(tree: &Tree, node: &TreeNode) -> Option<&'static str> {
+    let some_branch = tree.nodes.iter().any(|node| node.branches);
+    (some_branch && !node.branches).then_some("#aeb6bf")
+}
+
 /// How a step is drawn: its colour, if it is part of a race, and whether it is the one that was
 /// moved.
 pub(crate) fn stroke(node: &TreeNode) -> (Option<&'static str>, bool) {

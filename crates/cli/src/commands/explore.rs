@@ -378,8 +378,8 @@ fn draw(
     algorithm: Algorithm,
     options: &Options,
 ) -> Result<Exit, Refusal> {
-    if !program.unknowns().is_empty() {
-        let no = "there are no pictures of programs with inputs or without initial values; --format text and json show the exploration";
+    if !program.unknowns().is_empty() && algorithm == Algorithm::Stateful {
+        let no = "there are no graphs of states of programs with inputs or without initial values: a state has values for all inputs at once; --algorithm naive draws the tree";
         return Err(Refusal::Message(no.to_owned()));
     }
     let besides = args.checkpoint.is_some() || args.resume.is_some() || args.tests.is_some();

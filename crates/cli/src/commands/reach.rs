@@ -18,9 +18,11 @@ use crate::watch::watched;
   mazurka reach counter.maz --property 'x == 1'
   mazurka reach peterson.maz --property 'at(0, 12) && at(1, 12)'
   mazurka reach philosophers.maz --set N=3 --property 'at(0, 14) && at(2, 14)'
+  mazurka reach philosophers.maz --set N=3 --property 'deadlock && at(2, 14)' --method smt
 
 A property is a condition over shared variables, and over where processes are: at(0.1, 12) holds
-where the next step of process 0.1 stands in line 12.
+where the next step of process 0.1 stands in line 12. `deadlock` holds where all processes that have
+not ended wait for ever; it stands alone or beside `&&`.
 Exit codes: 0 unreachable, 1 reachable, 2 unknown (a bound was hit), 3 bad input or usage,
 4 internal error."))]
 pub(crate) struct ReachArgs {
@@ -74,7 +76,9 @@ pub(super) fn reach(args: &ReachArgs) -> Result<Exit, Refusal> {
             text,
             mistakes: all,
         } => mistakes("the property, after the program", &text, &all),
-        BadProperty::Point(_) | BadProperty::Nowhere(_) => Refusal::Message(bad.to_string()),
+        BadProperty::Point(_) | BadProperty::Nowhere(_) | BadProperty::Deadlock => {
+            Refusal::Message(bad.to_string())
+        }
     })?;
     let options = args.search.options(1)?;
     let (kind, seed) = (args.net, args.seed);

@@ -36,6 +36,9 @@ pub(crate) struct UnfoldArgs {
     /// with
     #[arg(long)]
     naive: bool,
+    /// With --net stateful: show the model, the Petri net that the net is an unfolding of
+    #[arg(long, conflicts_with_all = ["naive", "tests"])]
+    model: bool,
     /// Let chance choose the tests, the same way for the same number; the net is always the same
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
@@ -81,7 +84,11 @@ pub(super) fn unfold(args: &UnfoldArgs) -> Result<Exit, Refusal> {
         let no = "--naive is for --net stateful, and draws nothing: it builds no net";
         return Err(Refusal::Message(no.to_owned()));
     }
-    if picture {
+    if args.model && args.net != NetKind::Stateful {
+        let no = "--model is for --net stateful: the other nets have no model";
+        return Err(Refusal::Message(no.to_owned()));
+    }
+    if picture || args.model {
         return draw(args, &program, &options);
     }
     let unfolded = watched(&options.limits, args.output.quiet, |watch| {
@@ -107,17 +114,27 @@ pub(super) fn unfold(args: &UnfoldArgs) -> Result<Exit, Refusal> {
     })
 }
 
-/// The net as a picture.
+/// The net as a picture, or its model as a list or a picture.
 fn draw(args: &UnfoldArgs, program: &Program, options: &Options) -> Result<Exit, Refusal> {
     let drawn = watched(&options.limits, args.output.quiet, |watch| {
-        program.unfold_net(args.wanted(), options, watch)
+        match args.model {
+            true => program.unfold_model(args.seed, options, watch),
+            false => program.unfold_net(args.wanted(), options, watch),
+        }
     })?;
     let (whole, net) = drawn.map_err(|error| error.to_string())?;
     let draw = match args.output.format {
         Format::Dot => mazurka_report::net_dot,
         _ => mazurka_report::net_svg,
     };
+    let what = match args.model {
+        true => "model of the stateful",
+        false => &whole.net,
+    };
     show(&whole, whole.record.verdict.into(), &args.output, |_| {
-        Ok(draw(&whole.record, &whole.net, whole.tests, &net))
+        Ok(match args.output.format.is_picture() {
+            true => draw(&whole.record, what, whole.tests, &net),
+            false => mazurka_report::model_table(&whole.record, whole.tests, &net),
+        })
     })
 }

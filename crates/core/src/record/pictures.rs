@@ -28,6 +28,9 @@ pub struct TreeNode {
     pub races: Vec<TreeRace>,
     /// How the run ends here, if it does.
     pub leaf: Option<Leaf>,
+    /// Whether a condition over inputs decides how it goes on, and not the schedule.
+    #[serde(default)]
+    pub branches: bool,
 }
 
 /// A race between two steps from one state of an exploration, by its number: both steps have it.

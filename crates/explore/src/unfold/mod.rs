@@ -11,6 +11,7 @@ mod extensions;
 mod isomorphism;
 mod maximal;
 mod model;
+mod model_net;
 mod net;
 mod numbers;
 mod prefix;
@@ -27,7 +28,7 @@ use mazurka_core::{Bound, Execution, Fingerprint, ProcessTable, Schedule, Schedu
 
 pub use drawing::{Arcs, Drawing, Drawn};
 pub use net::{NetKind, Place, UnknownNet};
-pub use reach::{Placed, Question, Structure, Valued};
+pub use reach::{Placed, Question, Stops, Structure, Valued};
 
 use crate::drive::findings::Findings;
 use crate::drive::search::{Engine, Session as Search};
@@ -108,6 +109,14 @@ impl Unfolding {
         self.stateful.as_ref().map(|stateful| stateful.model)
     }
 
+    /// For a stateful net: returns its model as a Petri net, whose conditions are places and whose
+    /// events are transitions, and for each transition an event of the net that stands for it.
+    pub fn draw_model(&self) -> Option<(&Drawing, Vec<usize>)> {
+        let model = &self.stateful.as_ref()?.model_net;
+        let events = model.events.iter().map(|&event| event as usize);
+        Some((&model.drawing, events.collect()))
+    }
+
     /// Returns the number of conditions of the net, as the thesis draws it.
     pub fn conditions(&self) -> u64 {
         self.builder.net.count_conditions(self.processes.len())
@@ -165,8 +174,13 @@ impl Unfolding {
         tick: &mut dyn FnMut() -> ControlFlow<Bound>,
     ) -> ControlFlow<Bound, (Option<Schedule>, u64)> {
         let Builder { net, examiner, .. } = &mut self.builder;
-        let slice = reach::Slice::new(net, examiner, program, question, tick)?;
-        let answer = slice.search(examiner, program, question, tick)?;
+        let answer = match question.deadlock() {
+            true => reach::search_deadlocks(net, examiner, program, question, tick)?,
+            false => {
+                let slice = reach::Slice::new(net, examiner, program, question, tick)?;
+                slice.search(examiner, program, question, tick)?
+            }
+        };
         let schedule = answer.clock.map(|clock| self.schedule(&clock));
         ControlFlow::Continue((schedule, answer.markings))
     }

@@ -26,6 +26,7 @@ use smallvec::SmallVec;
 
 use super::extensions::Builder;
 use super::model::Marking;
+use super::model_net::{Labels, ModelNet, model_net};
 use super::net::{Input, NONE, NetKind, Phase, Place};
 use super::session::Session;
 use super::tested_model::{Sides, TestedModel};
@@ -51,6 +52,8 @@ struct Rank {
 pub(crate) struct Stateful {
     /// Numbers of local states and of steps of its model.
     pub model: (usize, usize),
+    /// The model as a Petri net.
+    pub model_net: ModelNet,
     /// Events that lead to a state which an earlier event has led to.
     pub terminals: Vec<u32>,
 }
@@ -105,8 +108,15 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         }
         let mut found = self.tested.session.finish();
         found.counts.events = self.builder.net.events.len() as u64;
+        let model_net = model_net(&Labels {
+            net: &self.builder.net,
+            valuations: &self.valuations,
+            locals: &self.locals,
+            labels: &self.labels,
+        });
         let stateful = Stateful {
             model: self.tested.model.size(),
+            model_net,
             terminals: self.terminals,
         };
         (self.builder, stateful, found)

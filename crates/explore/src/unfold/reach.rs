@@ -12,6 +12,8 @@
 //! decide. Where the constraints contradict each other, nothing that comes after is reachable
 //! either.
 //!
+//! A question about deadlocks is asked in each deadlock that the net has (`deadlocks.rs`).
+//!
 //! | thesis | here |
 //! |---|---|
 //! | variable(c), value(c), formula (S1) | `values` |
@@ -19,11 +21,13 @@
 
 use std::ops::ControlFlow;
 
-use mazurka_core::{Bound, Execution, ProcessId, ProcessPath};
+use mazurka_core::{Bound, Execution, ProcessId, ProcessPath, Status};
 use rustc_hash::FxHashSet;
 
 use super::configuration::Examiner;
-use super::net::{Group, NONE, Net, NetKind, Place};
+use super::deadlocks::{self, Hunter};
+use super::net::{Group, NONE, Net, NetKind, Phase, Place};
+use crate::drive::driver::End;
 
 /// A property of states: its subject, and whether it holds.
 pub trait Question<E> {
@@ -47,6 +51,11 @@ pub trait Question<E> {
     /// Returns the line of the next step of a process in the current state; 0, which is no line,
     /// until the process has reached its first step.
     fn line(&self, program: &E, process: ProcessId) -> Option<usize>;
+
+    /// Whether it holds only in deadlocks.
+    fn deadlock(&self) -> bool {
+        false
+    }
 
     /// Whether it holds where the cells have these values and the processes are at these lines.
     /// With conditions over inputs ([`Execution::has_conditions`]) the program is in that state,
@@ -79,7 +88,14 @@ pub struct Structure<V> {
     pub cells: Vec<(u32, Vec<Valued<V>>)>,
     /// For each process of the question: its threads, the events that make them, and their lines.
     pub points: Vec<(ProcessPath, Vec<Placed>)>,
+    /// If the question is about deadlocks: for each thread, the event that makes it, and where its
+    /// process waits for ever.
+    pub stops: Vec<(Option<usize>, Stops)>,
 }
+
+/// Where a process waits for ever: each time the conditions that it waits to change, with the
+/// events that make them; none for a process that has ended.
+pub type Stops = Option<Vec<Vec<(usize, Option<usize>)>>>;
 
 /// A condition, the event that makes it, and the value of its cell.
 pub type Valued<V> = (Option<usize>, Option<usize>, V);
@@ -408,9 +424,11 @@ impl<'a, V: Copy + Default> Slice<'a, V> {
             constraints: Vec::new(),
             cells: Vec::new(),
             points: Vec::new(),
+            stops: Vec::new(),
         };
         let mut readers: Vec<Vec<u32>> = vec![Vec::new(); net.conditions.len()];
         for number in 0..net.events.len() as u32 {
+            tick()?;
             let extension = net.event(number).extension;
             let past = net.past(extension).iter().copied();
             all.needs.push(past.filter_map(event).collect());
@@ -425,6 +443,7 @@ impl<'a, V: Copy + Default> Slice<'a, V> {
         }
         for (readers, takers) in readers.iter().zip(&all.takers) {
             for &reader in readers {
+                tick()?;
                 for &taker in takers {
                     let past = net.past(net.events[taker].extension);
                     let last = past.get(net.event(reader).process.index()).copied();
@@ -455,6 +474,9 @@ impl<'a, V: Copy + Default> Slice<'a, V> {
                 own.map(|(number, thread)| (number, event(thread.origin), self.lines[number]));
             all.points.push((path.clone(), placed.collect()));
         }
+        if question.deadlock() {
+            all.stops = stops(net);
+        }
         if program.has_conditions() {
             for number in 0..net.events.len() as u32 {
                 let node = net.event(number);
@@ -470,5 +492,101 @@ impl<'a, V: Copy + Default> Slice<'a, V> {
         }
         program.back_to(0);
         ControlFlow::Continue(all)
+    }
+}
+
+/// Returns for each thread the event that makes it, and where its process waits for ever.
+fn stops(net: &Net) -> Vec<(Option<usize>, Stops)> {
+    let event = |event: u32| (event != NONE).then_some(event as usize);
+    let closed = |extension: &u32| net.extension(*extension).phase == Phase::Closed;
+    let waits = |extension: u32| {
+        let conditions = net.preset(extension).iter().map(|input| input.condition);
+        let with_event = |condition| {
+            let producer = net.condition(condition).producer;
+            (condition as usize, event(producer))
+        };
+        conditions.map(with_event).collect()
+    };
+    let all = (0..).zip(&net.threads).map(|(number, thread)| {
+        let stops = match thread.status {
+            Status::Ended => None,
+            // No other status has closed extensions.
+            _ => Some(
+                net.extensions_of(number)
+                    .filter(closed)
+                    .map(waits)
+                    .collect(),
+            ),
+        };
+        (event(thread.origin), stops)
+    });
+    all.collect()
+}
+
+/// Asks a question in each deadlock of a net, until it holds.
+pub(crate) fn search_deadlocks<E: Execution, Q: Question<E>>(
+    net: &Net,
+    examiner: &mut Examiner,
+    program: &mut E,
+    question: &Q,
+    tick: &mut dyn FnMut() -> ControlFlow<Bound>,
+) -> ControlFlow<Bound, Answer> {
+    let mut asking = Asking {
+        net,
+        examiner: Examiner::default(),
+        program,
+        question,
+        tick,
+        answer: Answer {
+            clock: None,
+            markings: 0,
+        },
+    };
+    let searched = deadlocks::search(net, examiner, &mut asking);
+    match asking.answer.clock {
+        Some(_) => ControlFlow::Continue(asking.answer),
+        None => searched.map_continue(|()| asking.answer),
+    }
+}
+
+/// Asks a question in the deadlocks that a search finds.
+struct Asking<'a, E, Q> {
+    net: &'a Net,
+    examiner: Examiner,
+    program: &'a mut E,
+    question: &'a Q,
+    tick: &'a mut dyn FnMut() -> ControlFlow<Bound>,
+    answer: Answer,
+}
+
+impl<E: Execution, Q: Question<E>> Hunter for Asking<'_, E, Q> {
+    fn found(&mut self, clock: Vec<u32>) -> ControlFlow<Bound> {
+        let mut schedule = Vec::new();
+        self.examiner.schedule(self.net, &clock, &mut schedule);
+        self.program.back_to(0);
+        let there = schedule.iter().all(|&event| {
+            let (process, outcomes) = (self.net.event(event).process, self.net.chosen(event));
+            self.program.step(process, outcomes).is_ok()
+        });
+        // With inputs, no inputs may lead there, or a step that stays was made too late.
+        if !there || End::classify(self.program) != End::Deadlock {
+            return ControlFlow::Continue(());
+        }
+        self.answer.markings += 1;
+        let (program, question) = (&*self.program, self.question);
+        let values = question.cells().iter();
+        let values: Vec<_> = values.map(|&cell| question.value(program, cell)).collect();
+        let line = |path: &ProcessPath| question.line(program, program.processes().find(path)?);
+        let lines: Vec<_> = question.processes().iter().map(line).collect();
+        if !question.holds(program, &values, &lines) {
+            return ControlFlow::Continue(());
+        }
+        self.answer.clock = Some(clock);
+        // The caller looks at the answer first.
+        ControlFlow::Break(Bound::Undecided)
+    }
+
+    fn tick(&mut self) -> ControlFlow<Bound> {
+        (self.tick)()
     }
 }

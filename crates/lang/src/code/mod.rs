@@ -20,6 +20,7 @@ mod liveness;
 mod loops;
 pub(crate) mod numbers;
 pub(crate) mod quick;
+mod quiet;
 pub(crate) mod reach;
 mod select;
 pub mod shared;
@@ -311,6 +312,7 @@ pub struct Code {
     pub(crate) begins: Vec<(u32, bool)>,
     pub(crate) live: Live,
     pub(crate) reach: OnceLock<Reach>,
+    pub(crate) quiet: OnceLock<Vec<bool>>,
     /// Which runs without an end count.
     pub fairness: Fairness,
     /// Whether only invariants and `ensures` count, and no other failure.
@@ -407,6 +409,11 @@ impl Code {
     /// What can still be touched from each place on.
     pub(crate) fn reach(&self) -> &Reach {
         self.reach.get_or_init(|| reach::analyse(self))
+    }
+
+    /// Whether only local work is left of the step at an instruction.
+    pub(crate) fn is_quiet(&self, pc: u32) -> bool {
+        self.quiet.get_or_init(|| quiet::analyse(self))[pc as usize]
     }
 
     /// The number of the claims of a step that touches one element of an array: beyond those of the

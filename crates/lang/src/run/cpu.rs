@@ -42,6 +42,14 @@ pub(crate) struct Unfinished {
     pub halt: Option<Halt>,
 }
 
+/// Where a process may rest in front of a condition.
+struct RestingPlace<V> {
+    registers: Registers,
+    /// The length of the undo log.
+    undo: usize,
+    operand: Option<V>,
+}
+
 /// All that a step works on.
 pub(crate) struct Cpu<'a, 's, D: Domain> {
     pub code: &'a Code,
@@ -118,13 +126,43 @@ impl<'s, D: Domain> Cpu<'_, 's, D> {
         Ok(())
     }
 
-    fn run(&mut self, process: ProcessId, r: &mut Registers, mut open: bool) -> Result<(), Halt> {
+    /// Runs a process to its next mark, or to where it rests in front of a condition.
+    fn run(&mut self, process: ProcessId, r: &mut Registers, open: bool) -> Result<(), Halt> {
+        let operands = self.operands.len();
+        let mut place = None;
+        let ran = self.run_on(process, r, open, &mut place);
+        match (ran, place) {
+            (Err(Halt::Obstacle(Obstacle::Undecided)), Some(place)) => {
+                self.operands.truncate(operands);
+                self.rest(process, r, place);
+                Ok(())
+            }
+            (ran, _) => {
+                self.domain.run_on();
+                ran
+            }
+        }
+    }
+
+    fn run_on(
+        &mut self,
+        process: ProcessId,
+        r: &mut Registers,
+        mut open: bool,
+        place: &mut Option<RestingPlace<Value<D>>>,
+    ) -> Result<(), Halt> {
         let code = self.code;
         let mut merged = false;
         let mut atomic = 0;
+        let below = self.operands.len();
+        self.operands.extend(self.domain.resumed());
         loop {
             if D::LISTENS {
                 self.listen(process, r, open, merged);
+            }
+            if self.domain.pauses() && !D::LISTENS {
+                let plain = !open && !merged && atomic == 0;
+                self.look_for_rest(r, plain, below, place);
             }
             let mut next = r.pc;
             let again = self.work(process, r).run(&mut next);
@@ -222,6 +260,41 @@ impl<'s, D: Domain> Cpu<'_, 's, D> {
             self.step.note(pc, HELD);
             r.pc = pc + 1;
         }
+    }
+
+    /// Notes whether the process may rest here. After a write that an invariant is over it may not:
+    /// whether the invariant holds is seen after all of the step.
+    fn look_for_rest(
+        &mut self,
+        r: &Registers,
+        plain: bool,
+        below: usize,
+        place: &mut Option<RestingPlace<Value<D>>>,
+    ) {
+        let own = &self.operands[below..];
+        let quiet = plain && own.len() <= 1 && self.dirty.is_empty() && self.code.is_quiet(r.pc);
+        let operand = own.first().copied();
+        if !self.domain.may_rest(quiet) {
+            *place = None;
+        } else if quiet {
+            *place = Some(RestingPlace {
+                registers: *r,
+                undo: self.undo.len(),
+                operand,
+            });
+        }
+    }
+
+    /// Takes a process back to where it may rest. It has only set its own slots since.
+    fn rest(&mut self, process: ProcessId, r: &mut Registers, place: RestingPlace<Value<D>>) {
+        for undo in self.undo.drain(place.undo..).rev() {
+            if let Undo::Slot { slot, value, .. } = undo {
+                self.processes[process.index()].stack[slot as usize] = value;
+            }
+        }
+        *r = place.registers;
+        let extra = &mut self.processes[process.index()].extra;
+        self.domain.rest(self.step, extra, place.operand);
     }
 
     fn listen(&mut self, process: ProcessId, r: &Registers, open: bool, merged: bool) {

@@ -104,6 +104,11 @@ pub(crate) struct Fuel {
 const BETWEEN_LOOKS: u64 = 1 << 13;
 
 impl Fuel {
+    /// How much is left.
+    pub fn left(self) -> u64 {
+        self.now + self.later
+    }
+
     /// For so much work.
     pub fn new(all: u64) -> Self {
         let now = all.min(BETWEEN_LOOKS);
@@ -237,6 +242,37 @@ pub(crate) trait Domain {
 
     /// Whether it is known of each access apart what it touches, so that none may be dropped.
     const KEEPS_ACCESSES: bool = false;
+
+    /// Whether the interpreter pauses after each instruction.
+    #[inline(always)]
+    fn pauses(&self) -> bool {
+        Self::LISTENS
+    }
+
+    /// Where a process may rest in front of a condition, if the domain allows that at all. Called
+    /// before each instruction, if the domain pauses; `quiet` says whether only local work is left
+    /// of the step, and at most one operand. Returns whether to go back there if the next condition
+    /// is not known.
+    fn may_rest(&mut self, _quiet: bool) -> bool {
+        false
+    }
+
+    /// Forgets where a process may rest.
+    fn run_on(&mut self) {}
+
+    /// Lets a process rest there. It has gone back to where it was, except for this operand.
+    fn rest(
+        &mut self,
+        _step: &StepInProgress<'_>,
+        _extra: &mut Self::Extra,
+        _operand: Option<Value<Self>>,
+    ) {
+    }
+
+    /// The operand of a process that goes on from where it rested.
+    fn resumed(&mut self) -> Option<Value<Self>> {
+        None
+    }
 
     /// Called before each instruction, if the domain listens.
     fn hear(&mut self, _code: &Code, _pc: u32, _: Situation<'_, Value<Self>>) {}

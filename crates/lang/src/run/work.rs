@@ -45,7 +45,7 @@ fn unbalanced() -> ! {
 
 impl<D: Domain> Work<'_, '_, D> {
     /// Runs the instructions that compute, up to the next one that does more; a single one if the
-    /// domain listens. Most of the time is spent here. Returns whether to call it again.
+    /// domain pauses. Most of the time is spent here. Returns whether to call it again.
     #[inline(always)]
     pub fn run(mut self, pc: &mut u32) -> Result<bool, Halt> {
         let ops = &self.code.ops[..];
@@ -186,7 +186,7 @@ impl<D: Domain> Work<'_, '_, D> {
                     }
                     self.step.burn(1)?;
                     *pc = to;
-                    if D::LISTENS {
+                    if self.domain.pauses() {
                         return Ok(true);
                     }
                     continue;
@@ -197,7 +197,7 @@ impl<D: Domain> Work<'_, '_, D> {
                     self.step.note(*pc, if held { HELD } else { FAILED });
                     if !held {
                         *pc = to;
-                        if D::LISTENS {
+                        if self.domain.pauses() {
                             return Ok(true);
                         }
                         continue;
@@ -214,7 +214,7 @@ impl<D: Domain> Work<'_, '_, D> {
                     self.step.note(*pc, if held { HELD } else { FAILED });
                     if !held {
                         *pc = to;
-                        if D::LISTENS {
+                        if self.domain.pauses() {
                             return Ok(true);
                         }
                         continue;
@@ -223,7 +223,7 @@ impl<D: Domain> Work<'_, '_, D> {
                 _ => return Ok(false),
             }
             *pc += 1;
-            if D::LISTENS {
+            if self.domain.pauses() {
                 return Ok(true);
             }
         }

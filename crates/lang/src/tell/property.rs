@@ -3,13 +3,13 @@
 //!
 //! The text is read as the condition of an `ensures` at the end of the program, so it means what it
 //! means there. `at(process, line)`, which no program can say, becomes a variable that is declared
-//! for it.
+//! for it. `deadlock` is about the whole state, so it stands beside `&&` and nowhere else.
 
 mod places;
 
 use mazurka_core::{ProcessId, ProcessNames, ProcessPath};
 
-use crate::check::hir::{Expr, VarId};
+use crate::check::hir::{self, Expr, VarId};
 use crate::check::{Setting, load};
 use crate::code::compile::{compile, process_names};
 use crate::code::fault::Fault;
@@ -29,6 +29,9 @@ use mazurka_diagnostics::Diagnostic;
 /// assert!(!property.holds(&|_| 1, &[false]));
 /// assert!(Property::read(program, &[], "y == 1").is_err());
 /// assert!(Property::read(program, &[], "at(7, 3)").is_err());
+/// let stuck = Property::read(program, &[], "deadlock && at(0, 3)").unwrap();
+/// assert!(stuck.deadlock() && stuck.holds(&|_| 1, &[true]));
+/// assert!(Property::read(program, &[], "deadlock || x == 1").is_err());
 /// let named = "var x: int = 0\nprocess p (i in 4..6) { x := i }";
 /// let property = Property::read(named, &[], "at(p(5), 2)").unwrap();
 /// assert_eq!(property.points()[0].0.to_string(), "1");
@@ -40,6 +43,7 @@ pub struct Property {
     points: Vec<(ProcessPath, usize)>,
     /// The cell of the first variable that stands for a point.
     first_point: u32,
+    deadlock: bool,
     expr: Expr,
     /// The program, with the variables that stand for points.
     pub(crate) code: std::sync::Arc<Code>,
@@ -51,6 +55,9 @@ pub enum BadProperty {
     /// An `at` is no point.
     #[error("{0}; write the name of a process and a line, as in `at(0.1, 12)`")]
     Point(String),
+    /// `deadlock` stands where it cannot.
+    #[error("`deadlock` stands alone or beside `&&`, as in `deadlock && (x == 1 || at(0, 12))`")]
+    Deadlock,
     /// An `at` names a process or a line in which no process can ever be.
     #[error("{0}")]
     Nowhere(String),
@@ -73,9 +80,14 @@ impl Property {
             prefix.push('_');
         }
         // Mistakes of the program are told when the property is read with it.
-        let names = load(source, settings).map(|program| process_names(&program));
-        let names = names.unwrap_or_default();
-        let (replaced, points) = points(text, &prefix, &names).map_err(BadProperty::Point)?;
+        let program = load(source, settings).ok();
+        let names = program.as_ref().map(process_names).unwrap_or_default();
+        let is_variable = |program: hir::Program| program.vars.iter().any(|v| v.name == "deadlock");
+        let (text, deadlock) = match program.is_some_and(is_variable) {
+            true => (text.to_owned(), false),
+            false => deadlocks(text).ok_or(BadProperty::Deadlock)?,
+        };
+        let (replaced, points) = points(&text, &prefix, &names).map_err(BadProperty::Point)?;
         let mut all = format!("{source}\n");
         for at in 0..points.len() {
             all += &format!("var {prefix}{at}: bool = false\n");
@@ -109,6 +121,7 @@ impl Property {
             cells,
             points,
             first_point,
+            deadlock,
             expr: program.ensures[program.ensures.len() - 1].expr.clone(),
             code: std::sync::Arc::new(code),
         })
@@ -122,6 +135,11 @@ impl Property {
     /// The points that it asks about: processes, and the lines of their next steps.
     pub fn points(&self) -> &[(ProcessPath, usize)] {
         &self.points
+    }
+
+    /// Whether it holds only in deadlocks.
+    pub fn deadlock(&self) -> bool {
+        self.deadlock
     }
 
     /// The condition, in which points are variables.
@@ -161,6 +179,41 @@ impl Property {
     }
 }
 
+/// Replaces each `deadlock` by `true`, and says whether there is one; none if it is not one of the
+/// conditions that must hold together.
+fn deadlocks(text: &str) -> Option<(String, bool)> {
+    let mut replaced = String::new();
+    let mut rest = text;
+    while let Some(at) = next_word(rest, "deadlock") {
+        let (before, after) = (&rest[..at], &rest[at + "deadlock".len()..]);
+        replaced += before;
+        let joined = |text: &str, end: bool| {
+            let beside = match end {
+                true => text.trim_end().ends_with("&&") || text.trim_end().ends_with('∧'),
+                false => text.trim_start().starts_with("&&") || text.trim_start().starts_with('∧'),
+            };
+            beside || text.trim().is_empty()
+        };
+        if depth(&replaced) != 0 || !joined(&replaced, true) || !joined(after, false) {
+            return None;
+        }
+        replaced += "true";
+        rest = after;
+    }
+    let found = !replaced.is_empty();
+    replaced += rest;
+    let alternatives = ["||", "∨"].iter().flat_map(|or| text.match_indices(or));
+    let outside = |(at, _): (usize, &str)| depth(&text[..at]) == 0;
+    let or = next_word(text, "or").is_some() || alternatives.into_iter().any(outside);
+    (!found || !or).then_some((replaced, found))
+}
+
+/// How many parentheses are open after a text.
+fn depth(text: &str) -> i32 {
+    let step = |c: char| i32::from(c == '(') - i32::from(c == ')');
+    text.chars().map(step).sum()
+}
+
 /// Replaces each `at(process, line)` by a variable.
 fn points(
     text: &str,
@@ -170,7 +223,7 @@ fn points(
     let mut points: Vec<(ProcessPath, usize)> = Vec::new();
     let mut replaced = String::new();
     let mut rest = text;
-    while let Some(start) = next_at(rest) {
+    while let Some(start) = next_word(rest, "at") {
         replaced += &rest[..start];
         let after = rest[start + 2..].trim_start();
         let inside = after.strip_prefix('(').ok_or("`at` without `(`")?;
@@ -205,12 +258,12 @@ fn closing(text: &str) -> Option<usize> {
     })
 }
 
-/// Where the word `at` stands next.
-fn next_at(text: &str) -> Option<usize> {
+/// Where a word stands next.
+fn next_word(text: &str, word: &str) -> Option<usize> {
     let name = |c: char| c.is_alphanumeric() || c == '_';
-    let found = text.match_indices("at").find(|(at, _)| {
+    let found = text.match_indices(word).find(|(at, _)| {
         let before = text[..*at].chars().next_back();
-        let after = text[at + 2..].chars().next();
+        let after = text[at + word.len()..].chars().next();
         !before.is_some_and(name) && !after.is_some_and(name)
     });
     found.map(|(at, _)| at)

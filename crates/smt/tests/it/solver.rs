@@ -116,7 +116,8 @@ fn the_example_of_the_thesis_has_one_solution() {
     assert_eq!(solver.check(&mut terms, &again), Answer::Unsat);
 }
 
-/// Quotient and remainder by a number are chosen and multiplied: each dividend has exactly one pair.
+/// Quotient and remainder by a number are chosen and multiplied: each dividend has exactly one
+/// pair.
 #[test]
 fn a_number_divides_every_word_in_one_way() {
     let divisors = [1, 2, 3, 5, 6, 12, 48, 100, 127, -1, -3, -48, -127];

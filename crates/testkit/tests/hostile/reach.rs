@@ -32,6 +32,7 @@ pub fn questions(loaded: &Loaded, truth: &Expected, seed: u64) -> Vec<(Command, 
     let mut ask = |property: String, yes: bool| {
         asked.push((Command::Reach(net, method, seed % 8, property), yes));
     };
+    ask("deadlock".to_owned(), truth.deadlock);
     let finals: Vec<&State> = truth.observed.iter().collect();
     if let Some(state) = rng.pick(&finals)
         && !state.is_empty()

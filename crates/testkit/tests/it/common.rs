@@ -5,10 +5,10 @@ use std::panic;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use mazurka::reach::{Method, Reach, Reached, StateProperty};
-use mazurka::record::Run;
+use mazurka::record::{Ending, Run};
 use mazurka::run::parse_input;
 use mazurka::{Options, Program, Schedule, quietly};
-use mazurka_core::{Execution, Limits, ProcessPath, StopReason};
+use mazurka_core::{Execution, Limits, ProcessPath, StopReason, ending};
 use mazurka_explore::{Algorithm, Findings, Goal, Search, Unfold};
 use mazurka_lang::{Machine, Property, compile, load};
 use mazurka_testkit::{Dependence, Limit, States, Summary, machine, naive, shrink, tree};
@@ -91,15 +91,15 @@ pub fn holds_now(property: &Property, machine: &Machine) -> bool {
         process.and_then(|process| machine.line(process)) == Some(*line)
     };
     let at: Vec<bool> = property.points().iter().map(at).collect();
-    property.holds(&|cell| machine.value(cell), &at)
+    let deadlocked = || ending(machine) == Ending::Deadlock;
+    property.holds(&|cell| machine.value(cell), &at) && (!property.deadlock() || deadlocked())
 }
 
 /// Whether `reach` finds a state with a property, which is checked of the run that it shows. None
 /// if it has not looked at everything.
-pub fn reaches(text: &str, wanted: &str, net: Unfold) -> Option<bool> {
+pub fn reaches(text: &str, wanted: &str, net: Unfold, method: Method) -> Option<bool> {
     let program = Program::load("random.maz", text, &[]).expect("a program");
     let state = StateProperty::read(text, &[], wanted).expect("a property");
-    let method = Method::Search;
     let (how, options) = (Reach { net, method }, Options::default());
     let record = program.reach(&state, how, &options, &mut quietly());
     let record = record.expect("it can start");

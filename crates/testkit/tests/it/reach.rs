@@ -1,6 +1,7 @@
 //! A state is found in a net if and only if brute force finds it.
 
 use crate::common::{holds_now, programs, reaches};
+use mazurka::reach::Method;
 use mazurka_explore::{NetKind, Unfold};
 use mazurka_lang::Property;
 use mazurka_testkit::{Config, Limit, Rng, Visit, every_run, generate, machine};
@@ -27,14 +28,18 @@ fn wanted(rng: &mut Rng, text: &str) -> String {
     };
     let (one, other) = (part(rng), part(rng));
     let join = ["&&", "&&", "||"][rng.below(3)];
-    format!("({one}) {join} ({other})")
+    match rng.below(6) {
+        0 => "deadlock".to_owned(),
+        1 => format!("deadlock && ({one} || {other})"),
+        _ => format!("({one}) {join} ({other})"),
+    }
 }
 
 #[test]
 fn the_net_knows_what_brute_force_knows() {
     let programs = programs(120);
     let (mut reachable, mut unreachable) = (0, 0);
-    let (mut asked, mut answered) = (0, 0);
+    let (mut asked, mut answered, mut deadlocks) = (0, 0, 0);
     for seed in 700_000..700_000 + programs {
         let config = Config {
             arrays: false,
@@ -63,12 +68,16 @@ fn the_net_knows_what_brute_force_knows() {
                 continue;
             }
             for kind in [NetKind::Replicated, NetKind::Contextual, NetKind::Stateful] {
-                asked += 1;
-                if let Some(found) = reaches(&text, &wanted, Unfold { kind, seed }) {
-                    answered += 1;
-                    assert_eq!(found, truth, "{kind}, seed {seed}: {wanted}\n{text}");
+                for method in [Method::Search, Method::Smt] {
+                    asked += 1;
+                    if let Some(found) = reaches(&text, &wanted, Unfold { kind, seed }, method) {
+                        answered += 1;
+                        let how = format!("{kind}, {method:?}, seed {seed}");
+                        assert_eq!(found, truth, "{how}: {wanted}\n{text}");
+                    }
                 }
             }
+            deadlocks += u64::from(truth && property.deadlock());
             match truth {
                 true => reachable += 1,
                 false => unreachable += 1,
@@ -76,6 +85,7 @@ fn the_net_knows_what_brute_force_knows() {
         }
     }
     println!("{reachable} reachable, {unreachable} not; {answered} of {asked} answered");
-    assert!(answered * 10 > asked * 9);
+    println!("{deadlocks} of those reachable are deadlocks");
+    assert!(answered * 10 > asked * 9 && deadlocks > 0);
     assert!(reachable * 5 > programs && unreachable * 5 > programs);
 }

@@ -9,6 +9,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use crate::common::{holds_now, reaches};
+use mazurka::reach::Method;
 use mazurka_core::record::Ending;
 use mazurka_core::{
     Execution, Limits, Mishap, MishapKind, Schedule, StopReason, TraceHasher, ending,
@@ -34,6 +35,11 @@ fn machine(code: &Arc<Code>) -> SymbolicMachine {
     SymbolicMachine::new(code.clone(), 1_000_000, Some(solver))
 }
 
+/// As nets have it: conditions over inputs are steps that touch only their process.
+fn machine_for_nets(code: &Arc<Code>) -> SymbolicMachine {
+    machine(code).starting_in_any_order().with_branches_apart()
+}
+
 fn is_sure(machine: &SymbolicMachine) -> bool {
     let doubts = machine.doubts();
     doubts.within.is_none() && doubts.undecided.is_none()
@@ -51,6 +57,7 @@ fn told(program: &SymbolicMachine) -> (u128, String) {
 /// What brute force explores: traces, and runs of the concrete program with inputs that take them.
 #[derive(Default)]
 struct Truth {
+    /// With branches apart, as in nets.
     traces: BTreeSet<(u128, String)>,
     /// Where processes fail, unless a false `assume` happens before.
     failures: BTreeSet<u32>,
@@ -104,15 +111,31 @@ impl Observer<SymbolicMachine> for Truth {
     }
 }
 
-/// Brute force; none if that is too much.
-fn truth(code: &Arc<Code>) -> Option<Truth> {
+/// Brute force; none if that is too much. A step that has its branches in it and one that leaves
+/// them to other steps make as many traces, and these end alike.
+fn truth(text: &str, code: &Arc<Code>) -> Option<Truth> {
+    let whole = brute(machine(code))?;
+    let apart = brute(machine(code).with_branches_apart())?;
+    let endings = |truth: &Truth| {
+        let mut all: Vec<_> = truth.traces.iter().map(|trace| trace.1.clone()).collect();
+        all.sort();
+        all
+    };
+    assert_eq!(endings(&whole), endings(&apart), "{text}");
+    assert_eq!(whole.failures, apart.failures, "{text}");
+    Some(Truth {
+        runs: whole.runs,
+        ..apart
+    })
+}
+
+fn brute(mut machine: SymbolicMachine) -> Option<Truth> {
     let mut truth = Truth::default();
     let limits = Limits {
         steps: Some(20_000),
         ..Limits::default()
     };
     let watch = &mut |_: &_| ControlFlow::Continue(());
-    let mut machine = machine(code);
     let (naive, goal) = (Algorithm::Naive, Goal::Everything);
     let search = Search {
         algorithm: naive,
@@ -165,7 +188,7 @@ fn each(first: u64, mut run: impl FnMut(u64, &str, &Arc<Code>, &Truth)) -> u64 {
             continue;
         }
         let code = Arc::new(compile(&program, &text).expect("nothing to refuse"));
-        if let Some(truth) = truth(&code) {
+        if let Some(truth) = truth(&text, &code) {
             run(seed, &text, &code, &truth);
             compared += 1;
         }
@@ -179,7 +202,7 @@ fn nets_represent_what_brute_force_explores() {
     let compared = each(0, |seed, text, code, truth| {
         let mut sizes = Vec::new();
         for kind in [NetKind::Replicated, NetKind::Contextual] {
-            let mut program = machine(code).starting_in_any_order();
+            let mut program = machine_for_nets(code);
             let mut net = net_of(&mut program, kind, 1);
             assert!(is_sure(&program), "seed {seed}: {text}");
             let counts = net.found.counts;
@@ -204,7 +227,7 @@ fn nets_represent_what_brute_force_explores() {
                 "{kind}, seed {seed}: {tests} tests for {} traces\n{text}",
                 once.len()
             );
-            let again = net_of(&mut machine(code).starting_in_any_order(), kind, 2);
+            let again = net_of(&mut machine_for_nets(code), kind, 2);
             assert_eq!(
                 again.fingerprint(),
                 net.fingerprint(),
@@ -229,7 +252,7 @@ fn stateful_fault(
     truth: &Truth,
     replicated: usize,
 ) -> Option<String> {
-    let mut program = machine(code).starting_in_any_order();
+    let mut program = machine_for_nets(code);
     let net = net_of(&mut program, NetKind::Stateful, 1);
     let walk = Search {
         algorithm: WalkStates { seed: 3 },
@@ -285,7 +308,11 @@ fn wanted(rng: &mut Rng, text: &str) -> String {
         }
     };
     let (one, other) = (part(rng), part(rng));
-    format!("({one}) {} ({other})", ["&&", "&&", "||"][rng.below(3)])
+    match rng.below(6) {
+        0 => "deadlock".to_owned(),
+        1 => format!("({one}) && deadlock"),
+        _ => format!("({one}) {} ({other})", ["&&", "&&", "||"][rng.below(3)]),
+    }
 }
 
 #[test]
@@ -311,7 +338,8 @@ fn the_net_knows_which_states_some_inputs_reach() {
             });
             for kind in [NetKind::Replicated, NetKind::Contextual, NetKind::Stateful] {
                 asked += 1;
-                if let Some(found) = reaches(text, &wanted, Unfold { kind, seed }) {
+                let method = [Method::Search, Method::Smt][(asked % 2) as usize];
+                if let Some(found) = reaches(text, &wanted, Unfold { kind, seed }, method) {
                     answered += 1;
                     assert_eq!(found, reached, "{kind}, seed {seed}: {wanted}\n{text}");
                 }

@@ -194,6 +194,6 @@ impl Semantics for SymbolicMachine {
         self.undo.clear();
         self.causes.clear();
         self.unfinished = self.count_unfinished();
-        self.unstarted = self.count_unstarted();
+        self.between_marks = self.count_between_marks();
     }
 }

@@ -48,9 +48,10 @@ impl TermDomain<'_> {
         if let Some(value) = self.logic.known(condition) {
             return Ok(value != 0);
         }
-        if self.probing {
+        if self.probing || self.resting.is_near() {
             return Err(Halt::Obstacle(Obstacle::Undecided));
         }
+        self.resting.decided();
         step.burn(DECISION)?;
         let opposite = self.logic.not(condition);
         let (value, end) = match step.given() {

@@ -9,7 +9,7 @@ use mazurka_smt::{Kind, Term};
 
 use super::guide::Guide;
 use super::logic::{Logic, sort_of};
-use super::state::Decisions;
+use super::state::{Decisions, Rests};
 use crate::check::hir::Type;
 use crate::code::fault::Fault;
 use crate::code::{Arith, Code, Compare, Range};
@@ -43,6 +43,45 @@ pub(super) struct TermDomain<'a> {
     pub asked: &'a mut Vec<(ProcessId, u32, Term)>,
     /// The invariants over elements that the step may have written, and when it has.
     pub maybe_written: Vec<(u32, Term)>,
+    /// Whether and where steps end in front of conditions.
+    pub resting: Resting,
+}
+
+/// How the step that is being made ends in front of a condition over inputs.
+#[derive(Debug, Default)]
+pub(super) struct Resting {
+    /// Whether processes rest in front of conditions at all.
+    pub apart: bool,
+    /// Whether the step goes on from such a condition, which is not yet decided.
+    pub decides: bool,
+    /// The operand that it goes on with.
+    pub operand: Option<Term>,
+    /// How many inputs had been asked for where the process may rest, if it may.
+    place: Option<usize>,
+}
+
+impl Resting {
+    /// `decides`: whether the step is no more than local work, so that it takes the first
+    /// condition.
+    pub fn new(apart: bool, decides: bool, operand: Option<Term>) -> Self {
+        Self {
+            apart,
+            decides,
+            operand,
+            place: None,
+        }
+    }
+
+    /// Whether the next condition is left to another step.
+    pub fn is_near(&self) -> bool {
+        self.place.is_some()
+    }
+
+    /// Notes that a condition has been decided.
+    pub fn decided(&mut self) {
+        self.decides = false;
+        self.place = None;
+    }
 }
 
 impl Values for Logic {
@@ -96,6 +135,36 @@ impl Domain for TermDomain<'_> {
 
     fn values(&mut self) -> &mut Logic {
         self.logic
+    }
+
+    fn pauses(&self) -> bool {
+        self.resting.apart
+    }
+
+    fn may_rest(&mut self, quiet: bool) -> bool {
+        let asked = self.asked.len();
+        let resting = &mut self.resting;
+        let may = resting.apart && !resting.decides && self.maybe_written.is_empty();
+        if quiet && may && self.guide.is_none() {
+            resting.place = Some(asked);
+        }
+        resting.is_near()
+    }
+
+    fn run_on(&mut self) {
+        self.resting.place = None;
+    }
+
+    fn rest(&mut self, step: &StepInProgress<'_>, extra: &mut Decisions, operand: Option<Term>) {
+        if let Some(asked) = self.resting.place.take() {
+            self.asked.truncate(asked);
+        }
+        let fuel = step.fuel.left();
+        extra.rests = Some(Rests { operand, fuel });
+    }
+
+    fn resumed(&mut self) -> Option<Term> {
+        self.resting.operand.take()
     }
 
     fn admit(

@@ -24,6 +24,9 @@
 //!   then.
 //! - What a process does before its first step may depend on an input. Then this is a step of its
 //!   own, without accesses; all such steps come before all others, in the order of the processes.
+//! - For nets, a condition over inputs that a step meets in the local work after its access is a
+//!   step of its own, too ([`SymbolicMachine::with_branches_apart`]). Until then the process
+//!   *rests* in front of the condition.
 //! - An index that is not known selects from all elements, as a term; it claims the whole array.
 //!   Whether two such accesses meet depends on the path (section 6.1): who wants to know asks
 //!   [`apart`](mazurka_core::Symbolic::apart).
@@ -55,12 +58,13 @@ use mazurka_smt::{Solver, Term};
 
 pub use any_start::{AnyStart, Disagreement, Outlook};
 pub use concolic::Concolic;
-use domain::{Cause, TermDomain};
+use domain::{Cause, Resting, TermDomain};
 use guide::Guide;
 pub use guide::Way;
 pub use logic::Doubts;
 use logic::Logic;
 use property::Index::{Failed, Known};
+pub use reached::LastStep;
 pub use results::{Agreement, Valuation};
 pub use state::SymbolicState;
 use state::{Decisions, Stayed, SymbolicProcess, initial_cells};
@@ -82,9 +86,10 @@ struct Taken {
     causes: usize,
     asked: usize,
     unfinished: usize,
-    unstarted: usize,
-    /// Whether it was the work before the first step.
-    starts: bool,
+    between_marks: usize,
+    /// Whether it was no more than local work: that before the first step, or from a condition on
+    /// in front of which the process rested.
+    local: bool,
 }
 
 /// Runs a compiled program with symbolic values, forwards and backwards.
@@ -121,8 +126,9 @@ pub struct SymbolicMachine {
     guards: Claims,
     /// How many processes have been started and have not ended.
     unfinished: usize,
-    /// How many have not yet done the work before their first step, because it depends on inputs.
-    unstarted: usize,
+    /// How many have local work to do before their next mark, because it depends on inputs: before
+    /// their first step, or from where they rest.
+    between_marks: usize,
     max_local: u64,
     patience: Patience,
     /// For the accesses of the last step: the index, where the element is not known.
@@ -131,8 +137,10 @@ pub struct SymbolicMachine {
     probing: bool,
     /// Whether tests have two sides even where they are constant.
     literal: bool,
-    /// Whether processes start in any order, each when it likes.
+    /// Whether processes do local work in any order, each when it likes.
     any_order: bool,
+    /// Whether processes rest in front of conditions.
+    apart: bool,
     /// What decides conditions that are not known, if anything does.
     guide: Option<Guide>,
     /// The initial values, where they are known though terms do not say so.
@@ -235,13 +243,14 @@ impl SymbolicMachine {
             dirty: Vec::new(),
             initial: Vec::new(),
             unfinished: 0,
-            unstarted: 0,
+            between_marks: 0,
             max_local,
             patience: Patience::default(),
             indices: Vec::new(),
             probing: false,
             literal: false,
             any_order: false,
+            apart: false,
             guide: None,
             values: None,
             selects: false,
@@ -264,6 +273,7 @@ impl SymbolicMachine {
             path,
         } = &mut self.state;
         self.indices.clear();
+        let rests = processes[process.index()].extra.rests.take();
         let mut cpu = Cpu {
             code: &self.code,
             domain: &mut TermDomain {
@@ -276,11 +286,12 @@ impl SymbolicMachine {
                 indices: &mut self.indices,
                 asked: &mut self.asked,
                 maybe_written: Vec::new(),
+                resting: Resting::new(self.apart, !step, rests.and_then(|rests| rests.operand)),
             },
             step: &mut StepInProgress {
                 event,
                 outcomes,
-                fuel: Fuel::new(self.max_local),
+                fuel: Fuel::new(rests.map_or(self.max_local, |rests| rests.fuel)),
                 patience: &self.patience,
                 log: Log::new(self.undo.len()),
                 recorder: self.recorder.as_mut(),
@@ -320,10 +331,10 @@ impl SymbolicMachine {
             causes: self.causes.len(),
             asked: self.asked.len(),
             unfinished: self.unfinished,
-            unstarted: self.unstarted,
-            starts: self.is_unstarted(process),
+            between_marks: self.between_marks,
+            local: self.is_between_marks(process),
         };
-        let starts = taken.starts;
+        let local = taken.local;
         let mut event = match self.run.get_mut(depth) {
             Some(event) => std::mem::replace(event, Event::new(process, 0)),
             None => {
@@ -336,14 +347,17 @@ impl SymbolicMachine {
         event.claims_key = self.claim(process, &mut claims);
         event.claims = claims;
         event.wait = self.wait(process);
-        let result = self.run_to_mark(process, &mut event, outcomes, !starts);
+        let result = self.run_to_mark(process, &mut event, outcomes, !local);
         self.taken.push(taken);
         match result {
             Ok(()) => {
-                if starts {
+                if local {
                     self.state.processes[process.index()].registers.steps += 1;
-                    self.unstarted -= 1;
+                    self.between_marks -= 1;
                 }
+                let moved = event.spawned.iter().copied().chain([process]);
+                let between = moved.filter(|&moved| self.is_between_marks(moved));
+                self.between_marks += between.count();
                 self.state.processes[process.index()].extra.stayed = None;
                 let ended = |p: &ProcessId| self.life(*p) == Life::Ended;
                 let born = event.spawned.iter().filter(|p| !ended(p)).count();
@@ -416,16 +430,17 @@ impl SymbolicMachine {
             .count()
     }
 
-    /// Whether a process has not yet done the work before its first step: it is alive and rests at
-    /// no mark. Such work touches nothing shared, so it is done first, one process after the other:
-    /// as if it had been done before the start.
-    fn is_unstarted(&self, process: ProcessId) -> bool {
+    /// Whether a process has local work to do before its next mark: it is alive and rests at none.
+    /// Such work touches nothing shared, so it is done first, one process after the other: as if it
+    /// had been done before the start, or in the step before.
+    fn is_between_marks(&self, process: ProcessId) -> bool {
         self.life(process) == Life::Alive && self.resting(process).is_none()
     }
 
-    fn count_unstarted(&self) -> usize {
+    fn count_between_marks(&self) -> usize {
         let all = (0..self.state.processes.len() as u32).map(ProcessId);
-        all.filter(|&process| self.is_unstarted(process)).count()
+        all.filter(|&process| self.is_between_marks(process))
+            .count()
     }
 
     /// The step at which a process rests, if it is alive.
@@ -533,6 +548,7 @@ impl SymbolicMachine {
             Box::new(Self {
                 probing: true,
                 patience: self.patience.clone(),
+                apart: self.apart,
                 ..Self::at(code, logic, state, table, self.max_local)
             })
         });
@@ -603,8 +619,8 @@ impl Promises for SymbolicMachine {
 
     fn future(&self, process: ProcessId, into: &mut Claims) {
         into.clear();
-        // Of those that have not started nothing is known.
-        if self.unstarted > 0 {
+        // Of those that are not at a mark nothing is known.
+        if self.between_marks > 0 {
             return into.push(Access::ANYTHING);
         }
         if let Some(state) = self.state.processes.get(process.index())
@@ -630,10 +646,10 @@ impl Execution for SymbolicMachine {
             Life::Failed => Status::Failed,
             Life::Discarded => Status::Discarded,
             Life::Lost => Status::Lost,
-            Life::Alive if self.any_order && self.is_unstarted(process) => Status::Ready,
-            Life::Alive if self.unstarted > 0 && !self.any_order => {
+            Life::Alive if self.any_order && self.is_between_marks(process) => Status::Ready,
+            Life::Alive if self.between_marks > 0 && !self.any_order => {
                 let mut all = (0..self.state.processes.len() as u32).map(ProcessId);
-                match all.find(|&first| self.is_unstarted(first)) == Some(process) {
+                match all.find(|&first| self.is_between_marks(first)) == Some(process) {
                     true => Status::Ready,
                     false => Status::Waiting,
                 }
@@ -682,7 +698,6 @@ impl Execution for SymbolicMachine {
     }
 
     fn step(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<&Event, StepError> {
-        // A process that is alive rests at a mark.
         if self.life(process) != Life::Alive {
             return Err(StepError::NotReady);
         }
@@ -710,7 +725,7 @@ impl Execution for SymbolicMachine {
             here.registers = taken.registers;
             here.extra = taken.decisions;
             self.unfinished = taken.unfinished;
-            self.unstarted = taken.unstarted;
+            self.between_marks = taken.between_marks;
         }
     }
 

@@ -1,6 +1,6 @@
 //! Whether a state that a symbolic run has reached has a property, for some values that lead there.
 
-use mazurka_core::{ProcessId, ProcessPath};
+use mazurka_core::{Execution, ProcessId, ProcessPath};
 use mazurka_smt::{Answer, Model, Term, Terms};
 
 use crate::run::blocker::Resting;
@@ -9,10 +9,44 @@ use crate::tell::property::Property;
 use super::SymbolicMachine;
 use super::tell::Concrete;
 
+/// What a step of a symbolic run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LastStep {
+    /// A step of the program.
+    Step,
+    /// The local work before the first step of a process.
+    Start,
+    /// Local work from a condition over inputs on.
+    Branch,
+    /// The process has found its way closed, and stays.
+    Stay,
+}
+
 impl SymbolicMachine {
-    /// Lets each process do the work before its first step when it likes, so that no process waits
-    /// for others without touching what they touch. There are no more traces than if all of it is
-    /// done first, but many more orders.
+    /// Makes a condition over inputs a step of its own, if only local work is left of the step that
+    /// meets it. So what other processes do after that step does not depend on the side that is
+    /// taken. There are as many traces, of more events.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use mazurka_core::{Execution, ProcessId};
+    ///
+    /// let source = "var x: int = 0 process { x := 1; let v = input(); if v > 0 { x := 2 } }";
+    /// let program = mazurka_lang::load(source, &[]).unwrap();
+    /// let code = Arc::new(mazurka_lang::compile(&program, source).unwrap());
+    /// let machine = mazurka_lang::SymbolicMachine::new(code, 1_000_000, None);
+    /// let mut machine = machine.with_branches_apart();
+    /// assert!(machine.step(ProcessId(0), &[]).unwrap().outcomes.is_empty());
+    /// assert_eq!(machine.step(ProcessId(0), &[1]).unwrap().outcomes.len(), 1);
+    /// ```
+    pub fn with_branches_apart(mut self) -> Self {
+        self.apart = true;
+        self
+    }
+
+    /// Lets each process do its local work before its first step, and from where it rests in front
+    /// of a condition, when it likes, so that no process waits for others without touching what
+    /// they touch. There are no more traces than if all of it is done first, but many more orders.
     pub fn starting_in_any_order(mut self) -> Self {
         self.any_order = true;
         self
@@ -37,10 +71,10 @@ impl SymbolicMachine {
         self.state.cells.get(cell as usize).copied()
     }
 
-    /// The line of the next step of a process, if it is alive; 0 before it has done the work before
-    /// its first step.
+    /// The line of the next step of a process, if it is alive; 0 before it has done the local work
+    /// before that step.
     pub fn line(&self, process: ProcessId) -> Option<usize> {
-        if self.is_unstarted(process) {
+        if self.is_between_marks(process) {
             return Some(0);
         }
         let step = self.resting(process)?;
@@ -50,18 +84,18 @@ impl SymbolicMachine {
 
     /// Whether a property can hold here, for some values that take the path of the current run.
     /// `value` says what is in its cells, `at` which of its points are so. It is not asked before
-    /// the processes that it is about have started: what they do until then is no state of theirs.
+    /// the processes that it is about are at their next steps: between them they are nowhere.
     pub fn may_hold(
         &self,
         property: &Property,
         value: &dyn Fn(u32) -> Option<Term>,
         at: &[bool],
     ) -> bool {
-        let started = |(path, _): &(ProcessPath, usize)| {
+        let at_a_step = |(path, _): &(ProcessPath, usize)| {
             let process = self.table.find(path);
-            !process.is_some_and(|process| self.is_unstarted(process))
+            !process.is_some_and(|process| self.is_between_marks(process))
         };
-        property.points().iter().all(started) && {
+        property.points().iter().all(at_a_step) && {
             let condition = self.condition_of(property, value, at);
             let mut conditions = self.state.path.clone();
             conditions.push(condition);
@@ -123,12 +157,14 @@ impl SymbolicMachine {
         Ok(logic.ask(&conditions))
     }
 
-    /// Whether the last step was work before the start of its process, and whether its process
-    /// found its way closed and stays.
-    pub fn last_step(&self) -> (bool, bool) {
-        let starts = self.taken.last().is_some_and(|taken| taken.starts);
-        let stays = self.taken.len().checked_sub(1);
-        (starts, stays.is_some_and(|at| self.run[at].stayed))
+    /// What the last step was.
+    pub fn last_step(&self) -> LastStep {
+        match (self.taken.last(), self.events().last()) {
+            (Some(taken), _) if taken.local && taken.registers.steps == 0 => LastStep::Start,
+            (Some(taken), _) if taken.local => LastStep::Branch,
+            (_, Some(event)) if event.stayed => LastStep::Stay,
+            _ => LastStep::Step,
+        }
     }
 
     /// The conditions that the last step has added to the path: the constraint of a branch.

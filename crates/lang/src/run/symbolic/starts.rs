@@ -49,7 +49,7 @@ impl SymbolicMachine {
         }
         self.probing = false;
         self.undo.clear();
-        self.unstarted = self.count_unstarted();
+        self.between_marks = self.count_between_marks();
         self.unfinished = self.count_unfinished();
         self.initial.extend(&event.mishaps);
         let mut logic = self.logic.borrow_mut();
@@ -70,7 +70,7 @@ impl SymbolicMachine {
 
     /// Notes that nothing counts if some process cannot start without a false `assume`.
     pub(super) fn foresee_starts(&mut self) {
-        for process in self.unstarted_processes() {
+        for process in self.between_marks() {
             match self.start_process(process) {
                 Start::Made => {}
                 Start::Discarded(mishap) => self.initial.extend(mishap),
@@ -83,17 +83,21 @@ impl SymbolicMachine {
         }
     }
 
-    /// Lets all processes start that have not, each in a way that no `assume` discards. False if
-    /// one has no such way.
+    /// Lets all processes start that have not, each in a way that no `assume` discards, and those
+    /// go on that rest in front of a condition. False if one has no such way.
     pub fn start_all(&mut self) -> bool {
-        let left = self.unstarted_processes();
-        left.into_iter()
-            .all(|process| matches!(self.start_process(process), Start::Made))
+        while let Some(&process) = self.between_marks().first() {
+            if !matches!(self.start_process(process), Start::Made) {
+                return false;
+            }
+        }
+        true
     }
 
-    fn unstarted_processes(&self) -> Vec<ProcessId> {
+    fn between_marks(&self) -> Vec<ProcessId> {
         let all = (0..self.state.processes.len() as u32).map(ProcessId);
-        all.filter(|&process| self.is_unstarted(process)).collect()
+        all.filter(|&process| self.is_between_marks(process))
+            .collect()
     }
 
     /// Lets a process start: without any mishap if it can, else with one that is no false `assume`.

@@ -23,10 +23,20 @@ pub(super) struct Stayed {
     pub joins: Option<ProcessId>,
 }
 
+/// How a process rests in front of a condition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Rests {
+    /// What is left on the operand stack.
+    pub operand: Option<Term>,
+    /// How much local work it may still do before its next mark.
+    pub fuel: u64,
+}
+
 /// What a process of a symbolic run is beside its registers and locals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Decisions {
     pub stayed: Option<Stayed>,
+    pub rests: Option<Rests>,
     /// The conditions that its steps have decided, as a sum.
     pub decided: Fingerprint,
 }
@@ -35,6 +45,7 @@ impl Default for Decisions {
     fn default() -> Self {
         Self {
             stayed: None,
+            rests: None,
             decided: Fingerprint::ZERO,
         }
     }
@@ -69,7 +80,7 @@ impl SymbolicProcess {
                 r.frame,
                 r.children,
                 r.inputs,
-                self.extra.stayed,
+                (self.extra.stayed, self.extra.rests),
                 stack,
             )
         };
@@ -77,11 +88,18 @@ impl SymbolicProcess {
     }
 }
 
-/// Program point, frame, numbers of children and inputs, why it waits, and locals, while it is
-/// alive.
+/// Program point, frame, numbers of children and inputs, why it waits and how it rests, and locals,
+/// while it is alive.
 type Essence<'a> = (
     Life,
-    Option<(u32, u32, u32, u32, Option<Stayed>, &'a [Term])>,
+    Option<(
+        u32,
+        u32,
+        u32,
+        u32,
+        (Option<Stayed>, Option<Rests>),
+        &'a [Term],
+    )>,
 );
 
 /// A state of a symbolic run. Terms are those of the machine that it comes from.

@@ -222,7 +222,7 @@ impl SymbolicMachine {
                 process: self.table.path(event.process).clone(),
                 outcomes: chosen.map(|(outcome, _)| outcome.value).collect(),
             };
-            if !event.stayed && !taken.starts {
+            if !event.stayed && !taken.local {
                 steps.push(step);
             }
         }

@@ -1,0 +1,113 @@
+//! Where only local work is left of a step, so that a process may rest in front of a condition over
+//! inputs.
+//!
+//! Thesis, section 3.5: a branch over inputs is an event that touches only its thread. A step
+//! accesses something shared and then does local work up to the next mark. A place is *quiet* if
+//! every way from there to the next mark only computes. The rest of the step can then be an event
+//! of its own: it commutes with all steps of other processes.
+//!
+//! An `assume` is not quiet, though it only computes. A failure counts if no false `assume` happens
+//! before it, and a step happens with all its local work before what depends on it. Apart, the
+//! `assume` would come before nothing.
+
+use crate::code::{Code, Op};
+
+/// Returns for each instruction whether every way from it to the next mark only computes.
+pub(crate) fn analyse(code: &Code) -> Vec<bool> {
+    let mut quiet: Vec<bool> = code.ops.iter().map(|&op| computes(op)).collect();
+    let returns = return_places(code);
+    loop {
+        let mut changed = false;
+        for pc in (0..code.ops.len()).rev() {
+            if quiet[pc] && !next(code, pc, &returns).all(|next| quiet[next]) {
+                quiet[pc] = false;
+                changed = true;
+            }
+        }
+        if !changed {
+            return quiet;
+        }
+    }
+}
+
+/// Whether an instruction touches nothing but its process, waits for nothing and discards nothing.
+fn computes(op: Op) -> bool {
+    match op {
+        Op::Load(_)
+        | Op::LoadAt(_)
+        | Op::Fetch { .. }
+        | Op::Store(_)
+        | Op::StoreAt(_)
+        | Op::Choose
+        | Op::Guard
+        | Op::Lock(_)
+        | Op::LockAt(_)
+        | Op::Unlock(_)
+        | Op::UnlockAt(_)
+        | Op::SpawnBlock(_)
+        | Op::SpawnCall(_)
+        | Op::Join
+        | Op::JoinAll
+        | Op::Assume
+        | Op::BeginAtomic
+        | Op::EndAtomic => false,
+        Op::Mark(_)
+        | Op::Open(_)
+        | Op::Close
+        | Op::BeginSimple
+        | Op::EndSimple
+        | Op::Const(_)
+        | Op::Local(_)
+        | Op::LocalAt(_)
+        | Op::Not
+        | Op::Neg(_)
+        | Op::Arith(..)
+        | Op::Compare(..)
+        | Op::And
+        | Op::Or
+        | Op::Select(_)
+        | Op::Input(_)
+        | Op::ArithLocals(..)
+        | Op::Increment(..)
+        | Op::Jump(_)
+        | Op::JumpIfFalse(_)
+        | Op::JumpUnlessLess { .. }
+        | Op::SetLocal(_)
+        | Op::SetLocalAt(_)
+        | Op::Call(_)
+        | Op::Return
+        | Op::Drop
+        | Op::Assert
+        | Op::Error
+        | Op::End => true,
+    }
+}
+
+/// Returns for each procedure the instructions after its calls.
+fn return_places(code: &Code) -> Vec<Vec<usize>> {
+    let mut places = vec![Vec::new(); code.procedures.len()];
+    for (pc, op) in code.ops.iter().enumerate() {
+        if let Op::Call(procedure) = *op {
+            places[procedure as usize].push(pc + 1);
+        }
+    }
+    places
+}
+
+/// Returns the instructions of the same step that may follow one: none after a mark.
+fn next<'a>(
+    code: &'a Code,
+    pc: usize,
+    returns: &'a [Vec<usize>],
+) -> impl Iterator<Item = usize> + 'a {
+    let ends = matches!(code.ops[pc], Op::Mark(_) | Op::Open(_));
+    let callers: &[usize] = match code.ops[pc] {
+        // Procedures are compiled first, so their bodies have their numbers.
+        Op::Return => returns
+            .get(code.bodies[pc] as usize)
+            .map_or(&[], Vec::as_slice),
+        _ => &[],
+    };
+    let followers = super::reach::followers(code, pc).filter(move |_| !ends);
+    followers.chain(callers.iter().copied())
+}
