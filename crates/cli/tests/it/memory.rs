@@ -543,6 +543,23 @@ fn release_sequences_of_seq_cst_stores() {
     assert_eq!(said.code, 0, "{said:?}");
 }
 
+/// A failure beside a false assumption counts, and is not denied where it does not count.
+#[test]
+fn a_failure_beside_a_false_assumption() {
+    let program = "atomicity access var x, y: atomic int = 0
+        process { let r = x.load(relaxed); assume r == 1 }
+        process { let r = y.load(relaxed); assert r == 1 }";
+    let record = with_input(
+        &["explore", "-", "--memory", "rc11", "--format", "json"],
+        program,
+    );
+    assert_eq!(record.json()["failures"], 1);
+    let check = ["check", "-", "--memory", "rc11", "--property", "livelock"];
+    let said = with_input(&check, program);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(!said.out.contains("nothing can go wrong"), "{said:?}");
+}
+
 /// Every step is compared, and the state at the end; a run that ends well is made again too.
 #[test]
 fn a_replay_compares_everything() {

@@ -267,6 +267,7 @@ pub(crate) fn drive<E: Execution, P: Policy<E>>(
         ledger: Ledger::new(limits, *goal, P::UNIQUE, P::MERGES, P::EVERY_TRACE),
         asleep: &start.asleep,
         watch: *watch,
+        cut: 0,
     };
     // A step that is broken off ends the search. Others, before it and after it, are made again,
     // and must not be broken off.
@@ -282,6 +283,8 @@ struct Driver<'a, 'w> {
     limits: &'a Limits,
     budget: Budget<'a>,
     ledger: Ledger<'a>,
+    /// The number of runs that the limit of depth has cut.
+    cut: u64,
     /// The processes that sleep at the start.
     asleep: &'a [ProcessId],
     watch: &'a mut Watch<'w>,
@@ -331,6 +334,7 @@ impl Driver<'_, '_> {
                 && End::classify(program) == End::Blocked;
             if too_deep {
                 self.ledger.found.bound(Bound::MaxDepth(most_events));
+                self.cut += 1;
             }
             outcomes.clear();
             let chosen = match too_deep {
@@ -455,7 +459,8 @@ impl Driver<'_, '_> {
     /// Whether another step may be made.
     fn may_step(&self) -> ControlFlow<Bound> {
         let counts = &self.ledger.found.counts;
-        self.budget.may_run(counts.executions)?;
+        // Runs of a loop that does not end are never complete, and there may be very many.
+        self.budget.may_run(counts.executions + self.cut)?;
         self.budget.may_step(counts.steps)
     }
 

@@ -16,7 +16,7 @@ use mazurka_explore::{Budget, Watch};
 use mazurka_lang::{Code, Machine, NotWeak};
 use mazurka_memory::schedule::Schedule;
 use mazurka_memory::{
-    End, Ending, Found, Memory, Part, Threads, Visitor, sample, split, visit_part,
+    End, Ending, Failure, Found, Memory, Part, Threads, Visitor, sample, split, visit_part,
 };
 use rustc_hash::FxHashSet;
 
@@ -536,13 +536,17 @@ fn executions(found: &Found) -> u64 {
 
 fn counts(found: &Found, seen: &Seen) -> Counts {
     let graphs = found.counts;
+    // A failure beside a false assumption is found, in an execution that is discarded.
+    let failed = found.findings.iter();
+    let failed = failed.filter(|finding| finding.failure != Failure::Deadlock);
+    let failed = failed.count();
     Counts {
         executions: executions(found),
         traces: None,
         blocked: graphs.blocked,
         discarded: graphs.discarded,
         deadlocks: graphs.deadlocks,
-        failures: seen.failures,
+        failures: seen.failures.max(failed as u64),
         final_states: seen.observed.len() as u64,
         events: graphs.events,
         steps: graphs.events,

@@ -37,6 +37,24 @@ fn after(looks: usize) -> impl FnMut(&mazurka::Progress) -> ControlFlow<Bound> {
     }
 }
 
+/// Runs of a loop that does not end are cut, never complete, and so many that none ends the search.
+#[test]
+fn runs_that_are_cut_count_against_the_limit_of_executions() {
+    let source = "var x, y: int = 0
+        process { while true { x := 1 - x } }
+        process { while x != 2 { y := x } }";
+    for algorithm in [Algorithm::Optimal, Algorithm::Source, Algorithm::Naive] {
+        let limits = Limits {
+            executions: Some(3),
+            depth: Some(200),
+            ..Limits::default()
+        };
+        let found = load(source).explore(algorithm, &within(limits), &mut quietly());
+        let bounds = found.expect("a record").scope.bounds;
+        assert!(bounds.contains(&Bound::MaxExecutions(3)), "{bounds:?}");
+    }
+}
+
 const COUNTERS: &str = "var x: int = 0
     process { for i in 0..10 { x := x + 1 } }
     process { for i in 0..10 { x := x + 1 } }";
