@@ -274,6 +274,10 @@ fn again<M: Narrator + Semantics>(
         (Kind::Livelock, [run]) => {
             let narrated = same_run(machine, run, words)?;
             match evidence::livelock(machine, narrated.run) {
+                // Records of before there were lassos do not say where the cycle begins.
+                Some(new) if old.lasso.is_some_and(|stem| Some(stem) != new.lasso) => {
+                    changed("their cycle begins at another step")
+                }
                 Some(new) => Ok(new),
                 None => changed("their end is no cycle that can be followed for ever"),
             }

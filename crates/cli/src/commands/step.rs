@@ -185,7 +185,10 @@ impl Dialogue<'_, '_> {
         let mut answer = Some(format!("{}\n{first}", self.program.record().file));
         while let Some(text) = answer {
             let heard = output::say(&mazurka_report::fit(&text, self.view.width));
-            if heard.is_err() || watch::interrupted() {
+            if heard.is_err() {
+                return Ok(output::written(heard, Exit::Verified));
+            }
+            if watch::interrupted() {
                 break;
             }
             if prompts {

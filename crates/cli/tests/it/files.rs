@@ -260,6 +260,7 @@ fn output_that_cannot_be_written_is_told() {
         (&["check", "-", "--max-steps", "1"], HOLDS, 3, 2),
         (&["explore", "-", "--format", "svg"], FAILS, 1, 1),
         (&["completions", "bash"], "", 3, 0),
+        (&["step", "examples/counter.maz"], "", 3, 0),
         (&["--help"], "", 3, 0),
     ] {
         let (exit, err) = run(args, program);

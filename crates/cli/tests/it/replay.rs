@@ -246,3 +246,21 @@ fn records_of_version_1_are_read() {
         assert_eq!(said.code, code, "{record}: {said:?}");
     }
 }
+
+/// A lasso that says where the cycle begins is compared, too.
+#[test]
+fn a_livelock_with_another_cycle_does_not_replay() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("livelock.json");
+    let file = "corpus/maz/livelock/program.maz";
+    let mut record = mazurka(&["check", file, "--format", "json"]).json();
+    let witnesses = record["witnesses"].as_array().expect("witnesses").clone();
+    let at = witnesses.iter().position(|one| one["kind"] == "livelock");
+    let at = at.expect("a livelock");
+    for (lasso, code) in [(witnesses[at]["lasso"].clone(), 1), (1_000_000.into(), 3)] {
+        record["witnesses"][at]["lasso"] = lasso;
+        std::fs::write(&path, record.to_string()).expect("written");
+        let again = mazurka(&["replay", &path.to_string_lossy()]);
+        assert_eq!(again.code, code, "{again:?}");
+    }
+}
