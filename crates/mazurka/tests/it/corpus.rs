@@ -228,6 +228,9 @@ fn run(job: &Job, size: Size) -> Wrong {
     let settings = job.settings();
     if let Some(Needs::Inputs) = job.needs {
         match Program::load(&job.name, &job.source, &settings) {
+            Ok(program) if job.case.traces.is_some_and(|traces| traces >= MANY_TRACES) => {
+                by_optimal(&program, &job.case, &mut wrong);
+            }
             Ok(program) => for_all_inputs(&program, &job.case, &mut wrong),
             Err(mistakes) => wrong.0.push(format!("does not load: {mistakes:?}")),
         }
@@ -287,6 +290,18 @@ fn word(verdict: Verdict) -> String {
         Verdict::Inconclusive => "inconclusive",
     };
     word.to_owned()
+}
+
+/// So many traces over inputs are for `optimal` alone.
+const MANY_TRACES: u64 = 10_000;
+
+/// The figures of a large program with inputs.
+fn by_optimal(program: &Program, case: &Case, wrong: &mut Wrong) {
+    let explored = program.explore(Algorithm::Optimal, &Options::default(), &mut quietly());
+    let counts = explored.expect("a record").counts;
+    wrong.compare("traces", &case.traces.map(Some), &counts.traces);
+    wrong.compare("deadlocks", &case.deadlocks, &counts.deadlocks);
+    wrong.compare("failures", &case.failures, &counts.failures);
 }
 
 /// Programs with inputs: every figure from every algorithm, each class of executions once by
