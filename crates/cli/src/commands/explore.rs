@@ -109,7 +109,7 @@ struct ContextArgs {
     #[arg(long)]
     no_guide: bool,
     /// Follow the paper to the letter, which loses states: the verdict is never `verified`
-    #[arg(long, conflicts_with_all = ["no_anticipate", "no_guide"])]
+    #[arg(long)]
     paper: bool,
 }
 
