@@ -30,7 +30,7 @@ use crate::step::{self, TooMuch};
 use crate::world::{Branch, World};
 
 /// Most states of all boxes together.
-const MOST_STATES: usize = 20_000;
+const MOST_STATES: usize = 4_000;
 
 /// Most values of a `choose` that are looked at one by one.
 const MOST_CASES: i64 = 64;

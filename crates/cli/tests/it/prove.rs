@@ -634,6 +634,6 @@ fn boxes_may_stand_everywhere() {
     assert!(said.err.contains("`y`"), "{said:?}");
     // A loop that does not end is not executed for ever.
     let endless = "var x: int process p { while x > 0 { x := x + 1 } }";
-    let said = prove(endless, &["--goal", "!([p] x == 0)"]);
+    let said = prove(endless, &["--goal", "!([p] x == 0)", "--time-limit", "1s"]);
     assert!(said.code == 1 || said.code == 2, "{said:?}");
 }

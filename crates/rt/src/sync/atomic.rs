@@ -199,6 +199,7 @@ macro_rules! atomic {
                     return self.0.value.load(order);
                 };
                 if world.memory.is_some() {
+                    self.start(world);
                     // The real atomic also checks that the ordering is valid for loads.
                     let initial = self.0.value.load(order);
                     return self.load_weakly(world, initial, order, Location::caller());

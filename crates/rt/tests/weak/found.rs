@@ -639,3 +639,28 @@ fn the_last_of_two_references() {
     results.sort();
     assert_eq!(results, [(1, true), (2, false), (2, true)]);
 }
+
+/// A static has its first value in the first execution under a model, whatever was run before it.
+#[test]
+fn statics_start_anew_under_a_model() {
+    static A: AtomicU32 = AtomicU32::new(0);
+    static B: AtomicU32 = AtomicU32::new(0);
+    let body = || {
+        assert_eq!(A.load(SeqCst), 0);
+        A.store(1, SeqCst);
+        B.load(Relaxed);
+    };
+    mazurka_rt::model(body);
+    for memory in [Memory::Sc, Memory::Rc11, Memory::Sc, Memory::Tso] {
+        assert_eq!(check(memory, body), None);
+    }
+    let failed = catch_unwind(|| {
+        mazurka_rt::model(|| {
+            let first = A.load(SeqCst);
+            A.store(1, SeqCst);
+            B.load(Relaxed);
+            assert_ne!(first, 0);
+        });
+    });
+    assert!(failed.is_err());
+}
