@@ -322,22 +322,33 @@ impl<S: Set> Context<S> {
             if !matches!(mark, Some(Mark::Idle | Mark::Wanted)) {
                 continue;
             }
-            program.claims(last, &mut self.claims);
-            let mut others = program.processes().in_order().iter();
-            let alone = others.all(|&other| {
-                let live = matches!(program.status(other), Status::Ready | Status::Waiting);
-                if !live || other == last {
-                    return true;
-                }
-                program.future(other, &mut self.buffer);
-                !conflict(&self.claims, &self.buffer)
-            });
+            let alone = is_alone(program, last, &mut self.claims, &mut self.buffer);
             if alone {
                 return Some(last);
             }
         }
         None
     }
+}
+
+/// Whether the next step of a process is independent of everything that others could ever do. The
+/// claims are kept for their memory.
+fn is_alone(
+    program: &impl Execution,
+    process: ProcessId,
+    claims: &mut Claims,
+    future: &mut Claims,
+) -> bool {
+    program.claims(process, claims);
+    let mut others = program.processes().in_order().iter();
+    others.all(|&other| {
+        let live = matches!(program.status(other), Status::Ready | Status::Waiting);
+        if !live || other == process {
+            return true;
+        }
+        program.future(other, future);
+        !conflict(claims, future)
+    })
 }
 
 /// Whether a sequence has reached the expected state at its end, though the sums differ. The steps

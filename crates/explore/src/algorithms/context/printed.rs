@@ -19,16 +19,16 @@
 //! Lines 11 to 14 are outside the `if` of line 9, as Example 1 needs. The paper has no locks,
 //! guards or `choose`: they are treated as in `source`.
 
-use mazurka_core::{Claims, Event, Execution, ProcessId, Semantics, Status};
+use mazurka_core::{Claims, Event, Execution, ProcessId, Semantics};
 
-use super::Variant;
 use super::meter::Meter;
 use super::sequences::SequenceStep;
 use super::trip::{Trip, discards};
+use super::{Variant, is_alone};
 use crate::algorithms::path::Mark;
 use crate::algorithms::source::Source;
 use crate::drive::driver::{End, Policy};
-use crate::relations::catalogue::{Catalogue, conflict, single};
+use crate::relations::catalogue::{Catalogue, single};
 use crate::relations::set::{Set, for_each};
 
 /// The policy of Algorithm 1 as printed.
@@ -74,23 +74,8 @@ impl<S: Set> Printed<S> {
     /// Whether all runs from here are cut sooner or later: the last step of a sequence sleeps, and
     /// nothing that others may still do depends on it.
     fn is_cut(&mut self, program: &impl Execution) -> bool {
-        let ending = self.ending.last().into_iter().flatten();
-        for &last in ending {
-            program.claims(last, &mut self.claims);
-            let mut others = program.processes().in_order().iter();
-            let alone = others.all(|&other| {
-                let live = matches!(program.status(other), Status::Ready | Status::Waiting);
-                if !live || other == last {
-                    return true;
-                }
-                program.future(other, &mut self.future);
-                !conflict(&self.claims, &self.future)
-            });
-            if alone {
-                return true;
-            }
-        }
-        false
+        let mut ending = self.ending.last().into_iter().flatten();
+        ending.any(|&last| is_alone(program, last, &mut self.claims, &mut self.future))
     }
 
     /// Lines 15 and 16, for the sequences of the state before. A sequence with one step left is a
