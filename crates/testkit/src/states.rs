@@ -26,13 +26,14 @@ pub struct States {
 /// Every combination of the switches of `context`, and both choices of the first process.
 ///
 /// ```
-/// assert_eq!(mazurka_testkit::variants().count(), 8);
+/// assert_eq!(mazurka_testkit::variants().count(), 16);
 /// ```
 pub fn variants() -> impl Iterator<Item = Variant> {
-    (0..8).map(|bits| Variant {
+    (0..16).map(|bits| Variant {
         anticipate: bits & 1 == 0,
         guide: bits & 2 == 0,
         last_first: bits & 4 != 0,
+        wakeup: bits & 8 != 0,
         paper: false,
     })
 }

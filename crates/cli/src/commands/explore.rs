@@ -108,6 +108,9 @@ struct ContextArgs {
     /// Do not prefer the steps of short sleep sequences
     #[arg(long)]
     no_guide: bool,
+    /// Use the wakeup trees of optimal instead of the source sets of source
+    #[arg(long, conflicts_with = "paper")]
+    wakeup: bool,
     /// Follow the paper to the letter, which loses states: the verdict is never `verified`
     #[arg(long)]
     paper: bool,
@@ -159,13 +162,16 @@ impl ExploreArgs {
         let ContextArgs {
             no_anticipate,
             no_guide,
+            wakeup,
             paper,
         } = self.context;
         let SamplingArgs { seed, depth } = self.sampling;
         let engine = self.algorithm;
-        if !matches!(engine, Algorithm::Context(_)) && (no_anticipate || no_guide || paper) {
+        if !matches!(engine, Algorithm::Context(_))
+            && (no_anticipate || no_guide || wakeup || paper)
+        {
             return Err(format!(
-                "--no-anticipate, --no-guide and --paper are for --algorithm context, not {engine}"
+                "--no-anticipate, --no-guide, --wakeup and --paper are for --algorithm context, not {engine}"
             ));
         }
         if !engine.samples() && seed.is_some() {
@@ -188,6 +194,7 @@ impl ExploreArgs {
                 anticipate: !no_anticipate,
                 guide: !no_guide,
                 paper,
+                wakeup,
                 ..best
             }),
             Algorithm::Random(first) => Algorithm::Random(RandomWalks {

@@ -19,6 +19,7 @@ fn the_switches_are_in_the_record() {
             &["--no-guide", "--no-anticipate"],
             "context --no-anticipate --no-guide",
         ),
+        (&["--wakeup"], "context --wakeup"),
         (&["--paper"], "context --paper"),
         (
             &["--paper", "--no-guide", "--no-anticipate"],
@@ -57,7 +58,7 @@ fn violations_are_found_and_replay() {
 
 #[test]
 fn the_switches_are_of_this_engine_alone() {
-    for flag in ["--no-anticipate", "--no-guide", "--paper"] {
+    for flag in ["--no-anticipate", "--no-guide", "--wakeup", "--paper"] {
         let said = mazurka(&["explore", LOSES, "--algorithm", "source", flag]);
         assert_eq!(said.code, 3, "{said:?}");
         assert!(said.err.contains("--algorithm context"), "{said:?}");

@@ -150,7 +150,9 @@ impl<S: Set> Dpor<S> {
         } = self;
         for_each(races, |first| {
             let new = match path.mark(first, process) {
-                Some(Mark::Idle | Mark::Wanted | Mark::Taken) => path.want(first, process),
+                Some(Mark::Idle | Mark::Wanted | Mark::Taken) => {
+                    path.want_where(first, |p| p == process)
+                }
                 Some(Mark::Asleep) | None => {
                     let mut between = S::default();
                     for_each(past, |at| {

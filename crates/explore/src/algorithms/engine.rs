@@ -327,9 +327,17 @@ impl<E: Semantics> Engine<E> for Algorithm {
     }
 }
 
+/// Context-sensitive DPOR on top of `source`.
+type OnSource<S> = Context<S, Source<S>>;
+/// Context-sensitive DPOR on top of `optimal`.
+type OnOptimal<S> = Context<S, Optimal<S>>;
+
 fn in_context<E: Semantics>(mut session: Session<'_, '_, E>, variant: Variant) -> Findings {
     if !variant.paper {
-        return in_widths!(session, Context(variant), [1, 4]);
+        return match variant.wakeup {
+            false => in_widths!(session, OnSource(variant), [1, 4]),
+            true => in_widths!(session, OnOptimal(variant), [1, 4]),
+        };
     }
     let mut found = in_widths!(session, Printed(variant), [1]);
     // The printed algorithm may miss states, so the search is never complete.

@@ -248,14 +248,10 @@ impl Path {
             .map(|candidate| candidate.process)
     }
 
-    /// Whether an awake process is outside the backtrack set.
-    pub fn has_idle(&self, node: usize) -> bool {
-        self.idle(node).next().is_some()
-    }
-
-    /// Adds a process to the backtrack set. Returns whether that changes it.
-    pub fn want(&mut self, node: usize, process: ProcessId) -> bool {
-        self.want_where(node, |candidate| candidate == process)
+    /// Whether an awake process is outside the backtrack set of the last state.
+    pub fn has_idle(&self) -> bool {
+        let last = self.nodes.len().checked_sub(1);
+        last.is_some_and(|last| self.idle(last).next().is_some())
     }
 
     /// Adds every process that is ready and awake to the backtrack set. Returns whether that
@@ -264,7 +260,9 @@ impl Path {
         self.want_where(node, |_| true)
     }
 
-    fn want_where(&mut self, node: usize, who: impl Fn(ProcessId) -> bool) -> bool {
+    /// Adds these processes to the backtrack set, as far as they are ready and awake. Returns whether
+    /// that changes it.
+    pub fn want_where(&mut self, node: usize, who: impl Fn(ProcessId) -> bool) -> bool {
         let range = self.range(node);
         let mut changed = false;
         for candidate in &mut self.candidates[range] {

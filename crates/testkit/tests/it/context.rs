@@ -108,10 +108,16 @@ fn section_3() {
     }
 }
 
+const WAKEUP: Algorithm = Algorithm::Context(Variant {
+    wakeup: true,
+    ..Variant::BEST
+});
+
 const AS_PRINTED: Algorithm = Algorithm::Context(Variant {
     anticipate: false,
     guide: false,
     paper: true,
+    wakeup: false,
     last_first: false,
 });
 
@@ -151,6 +157,28 @@ fn it_pays() {
             }
         }
     }
+}
+
+/// Wakeup trees below sleep sequences: fewer steps than both where both ideas help, and more than
+/// `optimal` where only its own does (docs/context.md).
+#[test]
+fn on_wakeup_trees() {
+    let found = |name: &str, from: &str, to: &str, algorithm| {
+        let text = corpus(name);
+        assert!(text.contains(from), "{name}");
+        let mut program = machine(&text.replace(from, to)).unwrap();
+        let counts = search(&mut program, algorithm, &mut States::default()).counts;
+        (counts.executions, counts.blocked, counts.steps)
+    };
+    let engines = [Algorithm::Optimal, Algorithm::CONTEXT, WAKEUP];
+    let philosophers = engines.map(|engine| found("philosophers", "N = 2", "N = 5", engine));
+    let expected = [(5_851, 0, 77_131), (33, 2_198, 33_408), (33, 2_158, 33_392)];
+    assert_eq!(philosophers, expected);
+    let lastzero = engines.map(|engine| found("lastzero", "N = 2", "N = 8", engine));
+    assert_eq!(
+        lastzero,
+        [(704, 0, 6_800), (704, 300, 8_336), (704, 258, 8_909)]
+    );
 }
 
 /// What has nothing to do with each other is not multiplied: a cut is no reason to try everything
@@ -312,6 +340,7 @@ const FIGURES: &[(&str, &[(&str, u32)])] = &[
     ("readers", &[("N", 12)]),
     ("writers", &[("N", 8)]),
     ("fib", &[("N", 6)]),
+    ("lastzero", &[("N", 8)]),
 ];
 
 /// Prints the table of docs/context.md: `cargo test --release -p mazurka-testkit --test it
@@ -332,6 +361,7 @@ fn figures() {
         ("context, neither", only(false)),
         ("context, anticipating", only(true)),
         ("context", Algorithm::CONTEXT),
+        ("context --wakeup", WAKEUP),
         ("stateful", Algorithm::Stateful),
     ];
     println!(

@@ -1,13 +1,13 @@
 //! Context-sensitive DPOR: orders of steps that lead to equal states are tried once.
 //!
 //! Albert, Arenas, García de la Banda, Gómez-Zamalloa, Stuckey, "Context-Sensitive Dynamic Partial
-//! Order Reduction", CAV 2017, section 5, Algorithm 1, on top of `source`. As printed it loses
+//! Order Reduction", CAV 2017, section 5, Algorithm 1, on top of `source` or `optimal`. As printed it loses
 //! states (errata E1; [`Printed`] is the paper to the letter), so this is another algorithm with
 //! the same idea.
 //!
 //! | paper | here |
 //! |---|---|
-//! | E, backtrack(E), the processes of sleep(E) | [`Source`] |
+//! | E, backtrack(E), the processes of sleep(E) | [`Base`]: `source`, or `optimal` |
 //! | the sequences of sleep(E) (lines 11 to 14, 16) | [`Sequences`] |
 //! | v.u | the steps from e on that happen before p: [`Context::start_sequence`] |
 //! | s_\[E.p\] = s_\[E'.v.u\] (line 13) | [`Sequences::follow`], [`Semantics::covers`] |
@@ -57,6 +57,8 @@
 //! - *Anticipating*: if the last step of a sequence is independent of everything that other
 //!   processes may still do, no other process is run there. The step itself is made: it tells
 //!   whether the state is the expected one. *Guiding*: lines 3 and 5, not line 10.
+//! - *On wakeup trees* ([`Variant::wakeup`], the authors' open problem): the search below is
+//!   `optimal`. A step that could follow a cut is treated as a guarded step is there.
 //! - `traces` is unknown. `deadlocks` and `failures` count what was met: fewer than in other
 //!   engines, but 0 only if there is none.
 //! - One worker explores: a part of the space would not know what another part has explored.
@@ -70,17 +72,17 @@ use mazurka_core::{
 };
 use smallvec::SmallVec;
 
+mod base;
 mod meter;
 mod printed;
 mod sequences;
 mod trip;
 mod wants;
 
-use crate::algorithms::path::Mark;
-use crate::algorithms::source::Source;
 use crate::drive::driver::{End, Policy};
 use crate::relations::catalogue::{Catalogue, conflict, single};
 use crate::relations::set::{Set, for_each};
+pub(crate) use base::{Base, Rank};
 use meter::Meter;
 pub(crate) use printed::Printed;
 use sequences::{Lengths, MOST_STEPS, Made, SequenceStep, Sequences};
@@ -97,6 +99,8 @@ pub struct Variant {
     pub guide: bool,
     /// The algorithm as printed, which loses states.
     pub paper: bool,
+    /// On top of `optimal` with its wakeup trees instead of `source`.
+    pub wakeup: bool,
     /// Of several processes, the last by name is run first.
     pub last_first: bool,
 }
@@ -107,6 +111,7 @@ impl Variant {
         anticipate: true,
         guide: true,
         paper: false,
+        wakeup: false,
         last_first: false,
     };
 }
@@ -116,6 +121,7 @@ impl std::fmt::Display for Variant {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let flags = [
             (self.paper, " --paper"),
+            (self.wakeup, " --wakeup"),
             (!self.anticipate, " --no-anticipate"),
             (!self.guide, " --no-guide"),
             (self.last_first, ", last first"),
@@ -127,9 +133,9 @@ impl std::fmt::Display for Variant {
 
 /// The policy of context-sensitive DPOR.
 #[derive(Debug)]
-pub(crate) struct Context<S> {
+pub(crate) struct Context<S, B> {
     variant: Variant,
-    source: Source<S>,
+    base: B,
     meter: Meter,
     sequences: Sequences,
     wants: Wants,
@@ -151,15 +157,15 @@ pub(crate) struct Context<S> {
     buffer: Claims,
 }
 
-impl<S: Set> Context<S> {
+impl<S: Set, B: Base<S>> Context<S, B> {
     fn overflowed(&self) -> bool {
-        self.source.overflow
+        self.base.overflowed()
     }
 
     pub fn new(variant: Variant) -> Self {
         Self {
             variant,
-            source: Source::new(),
+            base: B::new(),
             meter: Meter::new(),
             sequences: Sequences::default(),
             wants: Wants::default(),
@@ -183,8 +189,7 @@ impl<S: Set> Context<S> {
         self.made.pop();
         self.sequences.leave();
         self.discards -= usize::from(discards(event));
-        self.source.path.leave(event);
-        self.source.order.pop(event);
+        self.base.leave(event);
     }
 
     /// Adds processes to backtrack sets because of the steps that could follow where a run is cut.
@@ -192,22 +197,27 @@ impl<S: Set> Context<S> {
     fn futures(&mut self, program: &impl Execution) {
         // Nothing is run from the last state.
         self.open.remove(self.made.len());
-        if self.open.is_empty() {
+        if self.open.is_empty() && !B::MARKS_RIVALS {
             return;
         }
         let mut claims = std::mem::take(&mut self.buffer);
         for &process in program.processes().in_order() {
             if matches!(program.status(process), Status::Ready | Status::Waiting) {
                 program.future(process, &mut claims);
-                let Source { order, path, .. } = &self.source;
+                let order = self.base.order();
                 let mut rivals = order.conflicting(&claims);
                 rivals.remove_all(&order.program_past(process, &[]));
+                if B::MARKS_RIVALS {
+                    self.base.mark_rivals(&rivals);
+                }
                 rivals.keep_all(&self.open);
                 // A state's wants were added while some process was outside its backtrack set.
-                let (wants, open) = (&mut self.wants, &mut self.open);
-                for_each(&rivals, |at| match wants.has(at) || path.has_idle(at) {
-                    true => wants.add(at, process),
-                    false => open.remove(at),
+                let (base, wants, open) = (&self.base, &mut self.wants, &mut self.open);
+                for_each(&rivals, |at| {
+                    match wants.has(at) || base.idle(at).next().is_some() {
+                        true => wants.add(at, process),
+                        false => open.remove(at),
+                    }
                 });
             }
         }
@@ -221,12 +231,12 @@ impl<S: Set> Context<S> {
         if event.wait == Wait::Lock {
             return;
         }
-        let mut rivals = self.source.order.events[last].races.clone();
+        let mut rivals = self.base.order().events[last].races.clone();
         for access in &event.touched {
             if access.kind == AccessKind::Release
-                && let Some(taken) = self.source.order.acquisition(access.first as usize)
+                && let Some(taken) = self.base.order().acquisition(access.first as usize)
             {
-                rivals.add_all(&self.source.order.events[taken].races);
+                rivals.add_all(&self.base.order().events[taken].races);
             }
         }
         for_each(&rivals, |first| self.start_sequence(first, last));
@@ -235,11 +245,10 @@ impl<S: Set> Context<S> {
     fn start_sequence(&mut self, first: usize, last: usize) {
         // Line 12 of the paper: a sequence whose first step is not made from there any more is not
         // needed.
-        let mark = self.source.path.mark(first, self.made[last].process);
-        if matches!(mark, Some(Mark::Asleep | Mark::Taken)) {
+        if self.base.is_tried(first, self.made[last].process) {
             return;
         }
-        let mut past = self.source.order.events[last].before.clone();
+        let mut past = self.base.order().events[last].before.clone();
         past.insert(last);
         past.keep_above(first);
         past.insert(first);
@@ -247,7 +256,7 @@ impl<S: Set> Context<S> {
         // The sequence starts with the steps that do not happen after the first event, and with
         // those of the process of the last event.
         let Self {
-            source,
+            base,
             made,
             meter,
             places,
@@ -257,7 +266,7 @@ impl<S: Set> Context<S> {
         places.clear();
         after.clear();
         for_each(&past, |at| {
-            let occurrence = &source.order.events[at];
+            let occurrence = &base.order().events[at];
             let follows = at == first || occurrence.before.contains(first);
             match follows && occurrence.process != made[last].process {
                 true => after.push(at),
@@ -318,8 +327,7 @@ impl<S: Set> Context<S> {
                 continue;
             }
             tried.push(last);
-            let mark = self.source.path.mark(depth, last);
-            if !matches!(mark, Some(Mark::Idle | Mark::Wanted)) {
+            if !self.base.is_untried(depth, last) {
                 continue;
             }
             let alone = is_alone(program, last, &mut self.claims, &mut self.buffer);
@@ -375,14 +383,14 @@ fn covered<E: Semantics>(
     false
 }
 
-impl<E: Semantics, S: Set> Policy<E> for Context<S> {
+impl<E: Semantics, S: Set, B: Base<S>> Policy<E> for Context<S, B> {
     const UNIQUE: bool = true;
     const EVERY_TRACE: bool = false;
 
     fn enter(&mut self, program: &E) {
         self.known = false;
         self.wants.enter(program.events().len());
-        self.source.enter(program);
+        self.base.enter(program);
         if !self.overflowed() {
             self.open.insert(program.events().len());
         }
@@ -422,7 +430,7 @@ impl<E: Semantics, S: Set> Policy<E> for Context<S> {
         };
         // At the end of a run nothing needs to be handed down.
         let depth = self.made.len();
-        if !self.known && self.sequences.can_hand_down() && self.source.path.has_idle(depth) {
+        if !self.known && self.sequences.can_hand_down() && self.base.goes_on() {
             let made = Made {
                 event: &program.events()[depth - 1],
                 claims: self.made[depth - 1].claims,
@@ -443,27 +451,26 @@ impl<E: Semantics, S: Set> Policy<E> for Context<S> {
             last_first,
             ..
         } = self.variant;
-        let depth = program.events().len();
-        self.wants.settle(program, depth, &mut self.source.path);
+        self.wants.settle(program, &mut self.base);
         // What cannot be anticipated at once cannot be anticipated later: sequences that start from
         // here have at least two steps.
         if anticipate
-            && self.source.path.is_fresh()
+            && self.base.is_fresh()
             && self.sequences.may_end()
             && let Some(process) = self.anticipated(program)
         {
-            return self.source.path.take_only(process);
+            return self.base.take_only(process);
         }
         let place = |at: usize| if last_first { usize::MAX - at } else { at };
-        let path = &mut self.source.path;
-        match guide && self.sequences.lead_on() && path.is_contested() {
+        let base = &mut self.base;
+        match guide && self.sequences.lead_on() && base.is_contested() {
             true => {
                 self.sequences.shortest(&mut self.lengths);
                 let length = |process| self.lengths.get(process);
-                path.next_least(outcomes, |at, process| (length(process), place(at)))
+                base.next(program, outcomes, Some(&|at, p| (length(p), place(at))))
             }
-            false if last_first => path.next_least(outcomes, |at, _| place(at)),
-            false => path.next(outcomes),
+            false if last_first => base.next(program, outcomes, Some(&|at, _| (0, place(at)))),
+            false => base.next(program, outcomes, None),
         }
     }
 
@@ -472,7 +479,7 @@ impl<E: Semantics, S: Set> Policy<E> for Context<S> {
     }
 
     fn put_to_sleep(&mut self, program: &E, process: ProcessId) {
-        self.source.path.put_to_sleep(program, process);
+        self.base.put_to_sleep(program, process);
     }
 
     fn leave(&mut self, program: &E) {
@@ -491,7 +498,7 @@ impl<E: Semantics, S: Set> Policy<E> for Context<S> {
                 break;
             }
             self.take_back(event);
-            if self.wants.has(left) || self.source.path.has_more() {
+            if self.wants.has(left) || self.base.has_more() {
                 break;
             }
         }
@@ -500,13 +507,17 @@ impl<E: Semantics, S: Set> Policy<E> for Context<S> {
 
     fn leaf(&mut self, program: &E, end: End) {
         match end {
-            _ if self.known => self.futures(program),
-            _ => self.source.leaf(program, end),
+            _ if self.overflowed() => {}
+            _ if self.known => {
+                self.base.cut(program);
+                self.futures(program);
+            }
+            _ => self.base.leaf(program, end),
         }
     }
 
     fn progress(&self) -> Option<f64> {
-        Some(self.source.path.progress())
+        Some(self.base.progress())
     }
 
     fn gives_up(&self) -> bool {

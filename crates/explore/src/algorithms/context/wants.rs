@@ -12,8 +12,9 @@
 
 use mazurka_core::{Blocker, Claims, Execution, ProcessId, Status};
 
-use crate::algorithms::path::Path;
+use super::Base;
 use crate::relations::catalogue::conflict;
+use crate::relations::set::Set;
 
 /// For each state of the run, the processes whose futures conflict with the event made from there.
 #[derive(Debug, Default)]
@@ -56,27 +57,24 @@ impl Wants {
 
     /// Adds the processes that must be run to the backtrack set of a state that the run is back in.
     #[inline]
-    pub fn settle(&mut self, program: &impl Execution, depth: usize, path: &mut Path) {
-        if self.has(depth) {
-            self.settle_some(program, depth, path);
+    pub fn settle<S: Set>(&mut self, program: &impl Execution, base: &mut impl Base<S>) {
+        if self.has(program.events().len()) {
+            self.settle_some(program, base);
         }
     }
 
     #[inline(never)]
-    fn settle_some(&mut self, program: &impl Execution, depth: usize, path: &mut Path) {
+    fn settle_some<S: Set>(&mut self, program: &impl Execution, base: &mut impl Base<S>) {
+        let depth = program.events().len();
         let roots = std::mem::take(&mut self.at[depth]);
         // Often all processes outside the backtrack set are roots already.
-        let all = path.idle(depth).all(|process| roots.contains(&process));
+        let all = base.idle(depth).all(|process| roots.contains(&process));
         match !all && self.close(program, &roots) {
-            true => {
-                let chosen = self.live.iter().zip(&self.closed);
-                for (&process, _) in chosen.filter(|(_, closed)| **closed) {
-                    path.want(depth, process);
-                }
-            }
-            false => {
-                path.want_all(depth);
-            }
+            true => base.want(program, |process| {
+                let mut chosen = self.live.iter().zip(&self.closed);
+                chosen.any(|(&live, &closed)| closed && live == process)
+            }),
+            false => base.want(program, |_| true),
         }
         self.at[depth] = roots;
         self.at[depth].clear();

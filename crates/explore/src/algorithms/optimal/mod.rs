@@ -53,6 +53,7 @@
 //!
 //! Memory: the branches still to be explored, along one path.
 
+mod context;
 mod insert;
 mod preference;
 mod wakeup;
@@ -146,6 +147,8 @@ pub(crate) struct Optimal<S> {
     woken: u32,
     /// The cells that guarded steps may touch.
     guards: Claims,
+    /// Whether the ready processes of each state are stored although there are no guards.
+    keeps_ready: bool,
     /// Whether runs may end blocked: there are guards or outcomes, or the search is a part of a
     /// larger one.
     may_block: bool,
@@ -169,6 +172,7 @@ impl<S: Set> Optimal<S> {
             preference: None,
             woken: NONE,
             guards: Claims::new(),
+            keeps_ready: false,
             may_block: false,
             overflow: false,
             noted: Noted::default(),
@@ -405,8 +409,13 @@ impl<S: Set> Optimal<S> {
     }
 
     /// Adds a branch for every ready process that is not asleep and has none.
-    #[inline(never)]
     fn expand(&mut self, program: &impl Execution) {
+        self.branch_out(program, |_| true);
+    }
+
+    /// Adds a branch for each of these processes that is ready, not asleep, and has none.
+    #[inline(never)]
+    fn branch_out(&mut self, program: &impl Execution, who: impl Fn(ProcessId) -> bool) {
         let node = self.nodes.len() - 1;
         let mut claims = Claims::new();
         for at in self.nodes[node].ready as usize..self.ready.len() {
@@ -421,7 +430,7 @@ impl<S: Set> Optimal<S> {
                 last = branch;
                 branch = here.sibling;
             }
-            if asleep || known {
+            if asleep || known || !who(process) {
                 continue;
             }
             program.claims(process, &mut claims);
@@ -542,6 +551,23 @@ impl<S: Set> Optimal<S> {
         }
         NONE
     }
+
+    /// Estimates the progress as if no branches were added and all were equally large.
+    fn share_done(&self) -> f64 {
+        let (mut done, mut share) = (0.0, 1.0);
+        for node in &self.nodes {
+            let mut branches = u32::from(node.active.is_some());
+            let mut at = node.branches;
+            while at != NONE {
+                branches += 1;
+                at = self.forest.nodes[at as usize].sibling;
+            }
+            let explored = u32::from(node.explored);
+            share /= f64::from((explored + branches).max(1));
+            done += share * f64::from(explored);
+        }
+        done
+    }
 }
 
 impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
@@ -598,7 +624,7 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
             rival: false,
             explored: 0,
         });
-        if !self.guards.is_empty() {
+        if self.keeps_ready || !self.guards.is_empty() {
             self.note_ready(program);
         }
     }
@@ -685,21 +711,8 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
         depth
     }
 
-    /// Estimates the progress as if no branches were added and all were equally large.
     fn progress(&self) -> Option<f64> {
-        let (mut done, mut share) = (0.0, 1.0);
-        for node in &self.nodes {
-            let mut branches = u32::from(node.active.is_some());
-            let mut at = node.branches;
-            while at != NONE {
-                branches += 1;
-                at = self.forest.nodes[at as usize].sibling;
-            }
-            let explored = u32::from(node.explored);
-            share /= f64::from((explored + branches).max(1));
-            done += share * f64::from(explored);
-        }
-        Some(done)
+        Some(self.share_done())
     }
 
     fn leaf(&mut self, program: &E, end: End) {

@@ -1,0 +1,176 @@
+//! The search that context-sensitive DPOR cuts: `source`, or `optimal` with its wakeup trees.
+
+use mazurka_core::{Event, Execution, ProcessId};
+
+use crate::algorithms::path::Mark;
+use crate::algorithms::source::Source;
+use crate::drive::driver::{End, Policy};
+use crate::relations::order::Order;
+use crate::relations::set::Set;
+
+/// The order in which processes are tried, given the position of each by name; the least is first.
+pub(crate) type Rank<'a> = &'a dyn Fn(usize, ProcessId) -> (u32, usize);
+
+/// What context-sensitive DPOR needs of the search below it. States are numbered by their depth.
+pub(crate) trait Base<S: Set> {
+    /// Whether `mark_rivals` does something.
+    const MARKS_RIVALS: bool;
+
+    fn new() -> Self;
+
+    /// The current execution.
+    fn order(&self) -> &Order<S>;
+
+    /// Whether a run has more events than the sets have room for.
+    fn overflowed(&self) -> bool;
+
+    /// Adds the state that a step has led to.
+    fn enter<E: Execution>(&mut self, program: &E);
+
+    /// Removes the last state; its step is about to be undone.
+    fn leave(&mut self, event: &Event);
+
+    /// Whether more is to be run from the last state, from which a process has been run.
+    fn has_more(&self) -> bool;
+
+    /// Whether a process sleeps in a state, or has been run from there.
+    fn is_tried(&self, node: usize, process: ProcessId) -> bool;
+
+    /// Whether a process is ready in a state, awake, and has not been run from there.
+    fn is_untried(&self, node: usize, process: ProcessId) -> bool;
+
+    /// Returns the ready processes that are awake and are not to be run from a state.
+    fn idle(&self, node: usize) -> impl Iterator<Item = ProcessId>;
+
+    /// Makes sure that these idle processes are run from the last state.
+    fn want<E: Execution>(&mut self, program: &E, who: impl Fn(ProcessId) -> bool);
+
+    /// Whether something can be run from the last state, from which nothing has been run.
+    fn goes_on(&self) -> bool;
+
+    /// Whether no process has been run from the last state.
+    fn is_fresh(&self) -> bool;
+
+    /// Whether several processes could be the next to run from the last state.
+    fn is_contested(&self) -> bool;
+
+    /// Runs a process from the last state that is awake and was not run there, and no other process
+    /// after it.
+    fn take_only(&mut self, process: ProcessId) -> Option<ProcessId>;
+
+    /// Returns the process to run next from the last state. The rank is followed where the search
+    /// is free to choose.
+    fn next<E: Execution>(
+        &mut self,
+        program: &E,
+        outcomes: &mut Vec<i64>,
+        rank: Option<Rank<'_>>,
+    ) -> Option<ProcessId>;
+
+    /// Puts a process to sleep in the last state.
+    fn put_to_sleep<E: Execution>(&mut self, program: &E, process: ProcessId);
+
+    /// The run ends here.
+    fn leaf<E: Execution>(&mut self, program: &E, end: End);
+
+    /// The run is cut here.
+    fn cut<E: Execution>(&mut self, program: &E);
+
+    /// Says that a step that conflicts with these events could follow where a run was cut.
+    fn mark_rivals(&mut self, events: &S);
+
+    /// Estimates the part of the search that is done.
+    fn progress(&self) -> f64;
+}
+
+impl<S: Set> Base<S> for Source<S> {
+    const MARKS_RIVALS: bool = false;
+
+    fn new() -> Self {
+        Source::new()
+    }
+
+    fn order(&self) -> &Order<S> {
+        &self.order
+    }
+
+    fn overflowed(&self) -> bool {
+        self.overflow
+    }
+
+    fn enter<E: Execution>(&mut self, program: &E) {
+        Policy::enter(self, program);
+    }
+
+    fn leave(&mut self, event: &Event) {
+        self.path.leave(event);
+        self.order.pop(event);
+    }
+
+    fn has_more(&self) -> bool {
+        self.path.has_more()
+    }
+
+    fn is_tried(&self, node: usize, process: ProcessId) -> bool {
+        let mark = self.path.mark(node, process);
+        matches!(mark, Some(Mark::Asleep | Mark::Taken))
+    }
+
+    fn is_untried(&self, node: usize, process: ProcessId) -> bool {
+        let mark = self.path.mark(node, process);
+        matches!(mark, Some(Mark::Idle | Mark::Wanted))
+    }
+
+    fn idle(&self, node: usize) -> impl Iterator<Item = ProcessId> {
+        self.path.idle(node)
+    }
+
+    fn want<E: Execution>(&mut self, program: &E, who: impl Fn(ProcessId) -> bool) {
+        self.path.want_where(program.events().len(), who);
+    }
+
+    fn goes_on(&self) -> bool {
+        self.path.has_idle()
+    }
+
+    fn is_fresh(&self) -> bool {
+        self.path.is_fresh()
+    }
+
+    fn is_contested(&self) -> bool {
+        self.path.is_contested()
+    }
+
+    fn take_only(&mut self, process: ProcessId) -> Option<ProcessId> {
+        self.path.take_only(process)
+    }
+
+    fn next<E: Execution>(
+        &mut self,
+        _program: &E,
+        outcomes: &mut Vec<i64>,
+        rank: Option<Rank<'_>>,
+    ) -> Option<ProcessId> {
+        match rank {
+            Some(rank) => self.path.next_least(outcomes, rank),
+            None => self.path.next(outcomes),
+        }
+    }
+
+    fn put_to_sleep<E: Execution>(&mut self, program: &E, process: ProcessId) {
+        self.path.put_to_sleep(program, process);
+    }
+
+    fn leaf<E: Execution>(&mut self, program: &E, end: End) {
+        Policy::leaf(self, program, end);
+    }
+
+    /// Races were analysed when their second event was made.
+    fn cut<E: Execution>(&mut self, _program: &E) {}
+
+    fn mark_rivals(&mut self, _events: &S) {}
+
+    fn progress(&self) -> f64 {
+        self.path.progress()
+    }
+}
