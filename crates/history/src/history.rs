@@ -1,0 +1,195 @@
+//! The operations on an object, in the order in which they were called and ended.
+
+use thiserror::Error;
+
+/// The greatest number of operations of a history.
+pub const MOST_OPERATIONS: usize = 64;
+
+/// An operation of a history, by the order of calls.
+///
+/// ```
+/// let mut history = mazurka_history::History::<&str, ()>::new();
+/// let first = history.call(0, "clear").unwrap();
+/// assert_eq!(first.index(), 0);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct OperationId(pub(crate) u8);
+
+impl OperationId {
+    /// Returns its place in the order of calls.
+    pub fn index(self) -> usize {
+        usize::from(self.0)
+    }
+}
+
+/// The history has [`MOST_OPERATIONS`] operations.
+///
+/// ```
+/// use mazurka_history::{Full, History};
+/// let mut history = History::<u32, ()>::new();
+/// let all: Result<Vec<_>, Full> = (0..100).map(|n| history.call(0, n)).collect();
+/// assert_eq!(all, Err(Full));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("a history has at most {MOST_OPERATIONS} operations")]
+pub struct Full;
+
+/// An operation that was called.
+///
+/// ```
+/// let mut history = mazurka_history::History::new();
+/// let id = history.call(3, "pop").unwrap();
+/// history.end(id, Some(7));
+/// let operation = history.operation(id);
+/// assert_eq!((operation.process, operation.name), (3, "pop"));
+/// assert_eq!(operation.result, Some(Some(7)));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Operation<O, R> {
+    /// The process that called it.
+    pub process: usize,
+    /// What was called.
+    pub name: O,
+    /// What it returned; none if it has not ended.
+    pub result: Option<R>,
+    /// The operations that come before it in every order, as a set of bits.
+    pub(crate) before: u64,
+}
+
+/// What happened to an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Happening {
+    Called(OperationId),
+    Ended(OperationId),
+}
+
+/// The operations on an object: see the crate's documentation.
+#[derive(Clone, Debug)]
+pub struct History<O, R> {
+    pub(crate) operations: Vec<Operation<O, R>>,
+    pub(crate) happenings: Vec<Happening>,
+}
+
+impl<O, R> Default for History<O, R> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<O, R> History<O, R> {
+    /// Returns the history without operations.
+    ///
+    /// ```
+    /// let history = mazurka_history::History::<(), ()>::new();
+    /// assert_eq!(history.operations().count(), 0);
+    /// ```
+    pub fn new() -> Self {
+        Self {
+            operations: Vec::new(),
+            happenings: Vec::new(),
+        }
+    }
+
+    /// A process calls an operation. The operations that have ended come before it.
+    ///
+    /// # Errors
+    ///
+    /// There are too many.
+    ///
+    /// ```
+    /// let mut history = mazurka_history::History::<&str, i32>::new();
+    /// assert!(history.call(0, "get").is_ok());
+    /// ```
+    pub fn call(&mut self, process: usize, name: O) -> Result<OperationId, Full> {
+        self.call_after(process, name, |_, _| true)
+    }
+
+    /// A process calls an operation. Of the operations that have ended, these come before it: those
+    /// of the same process for sequential consistency, those that happen before the call under a
+    /// memory model.
+    ///
+    /// # Errors
+    ///
+    /// There are too many.
+    ///
+    /// ```
+    /// use mazurka_history::{History, Verdict};
+    /// let mut history = History::new();
+    /// let set = history.call_after(0, Some(1), |_, earlier| earlier.process == 0).unwrap();
+    /// history.end(set, 0);
+    /// let get = history.call_after(1, None, |_, earlier| earlier.process == 1).unwrap();
+    /// history.end(get, 0);
+    /// let verdict = history.linearize(&0, |value, name| match *name {
+    ///     Some(new) => { *value = new; 0 }
+    ///     None => *value,
+    /// });
+    /// // Sequentially consistent: the call that read 0 may come first.
+    /// assert_eq!(verdict, Verdict::Order(vec![get, set]));
+    /// ```
+    pub fn call_after(
+        &mut self,
+        process: usize,
+        name: O,
+        comes_before: impl Fn(OperationId, &Operation<O, R>) -> bool,
+    ) -> Result<OperationId, Full> {
+        if self.operations.len() == MOST_OPERATIONS {
+            return Err(Full);
+        }
+        let mut before = 0;
+        for (id, operation) in self.operations() {
+            if operation.result.is_some() && comes_before(id, operation) {
+                // Coming before is transitive.
+                before |= 1 << id.0 | operation.before;
+            }
+        }
+        let id = OperationId(self.operations.len() as u8);
+        self.operations.push(Operation {
+            process,
+            name,
+            result: None,
+            before,
+        });
+        self.happenings.push(Happening::Called(id));
+        Ok(id)
+    }
+
+    /// An operation ends with a result. If it has ended before, nothing changes.
+    ///
+    /// ```
+    /// let mut history = mazurka_history::History::new();
+    /// let get = history.call(0, "get").unwrap();
+    /// history.end(get, 5);
+    /// history.end(get, 6);
+    /// assert_eq!(history.operation(get).result, Some(5));
+    /// ```
+    pub fn end(&mut self, id: OperationId, result: R) {
+        let known = &mut self.operations[id.index()].result;
+        if known.is_none() {
+            *known = Some(result);
+            self.happenings.push(Happening::Ended(id));
+        }
+    }
+
+    /// Returns an operation.
+    ///
+    /// ```
+    /// let mut history = mazurka_history::History::<&str, ()>::new();
+    /// let clear = history.call(2, "clear").unwrap();
+    /// assert_eq!(history.operation(clear).process, 2);
+    /// ```
+    pub fn operation(&self, id: OperationId) -> &Operation<O, R> {
+        &self.operations[id.index()]
+    }
+
+    /// Returns all operations, in the order of their calls.
+    ///
+    /// ```
+    /// let mut history = mazurka_history::History::<&str, ()>::new();
+    /// history.call(0, "clear").unwrap();
+    /// assert_eq!(history.operations().count(), 1);
+    /// ```
+    pub fn operations(&self) -> impl Iterator<Item = (OperationId, &Operation<O, R>)> {
+        let numbered = self.operations.iter().enumerate();
+        numbered.map(|(at, operation)| (OperationId(at as u8), operation))
+    }
+}

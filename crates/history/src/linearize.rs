@@ -1,0 +1,170 @@
+//! Whether a history is linearizable.
+//!
+//! Herlihy, Wing, "Linearizability: A Correctness Condition for Concurrent Objects", TOPLAS 12(3),
+//! 1990. The search is that of Wing and Gong ("Testing and Verifying Concurrent Objects", JPDC 17,
+//! 1993): an operation may be the next if all that come before it have been made. Lowe's
+//! improvement ("Testing for Linearizability", CCPE 29(4), 2017) keeps it from exploring a pair of
+//! made operations and state twice.
+//!
+//! | paper | here |
+//! |---|---|
+//! | H, its operations | [`History`] |
+//! | <_H | `Operation::before` |
+//! | a pending invocation | an operation without a result |
+//! | the sequential specification | a state, and a function that applies an operation to it |
+//! | a linearization | [`Verdict::Order`] |
+//!
+//! An operation that has not ended may be part of the order, with any result, or be left out. The
+//! order that is given need not be that of time, so the same search decides sequential consistency
+//! and what follows from happens-before (`History::call_after`).
+
+use std::hash::Hash;
+
+use rustc_hash::FxHashSet;
+
+use crate::history::{Happening, History, OperationId};
+
+/// The greatest number of pairs of made operations and state that are looked at.
+pub const MOST_STATES: usize = 1 << 16;
+
+/// What was found out about a history.
+///
+/// ```
+/// use mazurka_history::{History, Verdict};
+/// let history = History::<(), ()>::new();
+/// assert_eq!(history.linearize(&0, |_, _| ()), Verdict::Order(vec![]));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// This order of its operations explains their results.
+    Order(Vec<OperationId>),
+    /// No order does: of the results, in the order in which operations ended, this one is the first
+    /// that cannot be explained together with those before it.
+    Impossible {
+        /// The operation.
+        since: OperationId,
+    },
+    /// More than [`MOST_STATES`] pairs of made operations and state would have to be looked at.
+    Undecided,
+}
+
+/// A search for an order.
+struct Search<'a, O, R, S, F> {
+    history: &'a History<O, R>,
+    apply: F,
+    /// The operations whose results count.
+    ended: u64,
+    seen: FxHashSet<(u64, S)>,
+    order: Vec<OperationId>,
+}
+
+/// There are too many states.
+struct TooMany;
+
+impl<O, R, S, F> Search<'_, O, R, S, F>
+where
+    R: PartialEq,
+    S: Clone + Eq + Hash,
+    F: Fn(&mut S, &O) -> R,
+{
+    /// Whether the operations that have ended and are not in `made` can follow a state. Then they
+    /// are added to the order.
+    fn go_on(&mut self, made: u64, state: &S) -> Result<bool, TooMany> {
+        if self.ended & !made == 0 {
+            return Ok(true);
+        }
+        if self.seen.len() >= MOST_STATES {
+            return Err(TooMany);
+        }
+        if !self.seen.insert((made, state.clone())) {
+            return Ok(false);
+        }
+        for (id, operation) in self.history.operations() {
+            let this = 1 << id.0;
+            if made & this != 0 || operation.before & !made != 0 {
+                continue;
+            }
+            let mut next = state.clone();
+            let result = (self.apply)(&mut next, &operation.name);
+            let fits = self.ended & this == 0 || operation.result.as_ref() == Some(&result);
+            if !fits {
+                continue;
+            }
+            self.order.push(id);
+            if self.go_on(made | this, &next)? {
+                return Ok(true);
+            }
+            self.order.pop();
+        }
+        Ok(false)
+    }
+}
+
+impl<O, R: PartialEq> History<O, R> {
+    /// Finds an order of the operations that keeps theirs and explains all results, if they are
+    /// applied to a state one after the other.
+    ///
+    /// ```
+    /// use mazurka_history::{History, Verdict};
+    /// let mut history = History::new();
+    /// let (one, two) = (history.call(0, 1).unwrap(), history.call(1, 2).unwrap());
+    /// // Both add to a number and return what it was; they overlap.
+    /// history.end(one, 2);
+    /// history.end(two, 0);
+    /// let add = |number: &mut i32, more: &i32| std::mem::replace(number, *number + more);
+    /// assert_eq!(history.linearize(&0, add), Verdict::Order(vec![two, one]));
+    /// ```
+    pub fn linearize<S: Clone + Eq + Hash>(
+        &self,
+        start: &S,
+        apply: impl Fn(&mut S, &O) -> R,
+    ) -> Verdict {
+        let ends = self
+            .happenings
+            .iter()
+            .filter_map(|happening| match happening {
+                Happening::Ended(id) => Some(*id),
+                Happening::Called(_) => None,
+            });
+        let ends: Vec<OperationId> = ends.collect();
+        match self.order_of(&ends, start, &apply) {
+            Ok(Some(order)) => return Verdict::Order(order),
+            Ok(None) => {}
+            Err(TooMany) => return Verdict::Undecided,
+        }
+        // With more results to explain there are fewer orders.
+        for count in 1..ends.len() {
+            match self.order_of(&ends[..count], start, &apply) {
+                Ok(Some(_)) => {}
+                Ok(None) => {
+                    let since = ends[count - 1];
+                    return Verdict::Impossible { since };
+                }
+                Err(TooMany) => return Verdict::Undecided,
+            }
+        }
+        match ends.last() {
+            Some(&since) => Verdict::Impossible { since },
+            // Without an end nothing has to be explained.
+            None => Verdict::Order(Vec::new()),
+        }
+    }
+
+    /// Finds an order in which the results of these operations count.
+    fn order_of<S: Clone + Eq + Hash>(
+        &self,
+        ended: &[OperationId],
+        start: &S,
+        apply: impl Fn(&mut S, &O) -> R,
+    ) -> Result<Option<Vec<OperationId>>, TooMany> {
+        let mut search = Search {
+            history: self,
+            apply,
+            ended: ended.iter().fold(0, |all, id| all | 1 << id.0),
+            seen: FxHashSet::default(),
+            order: Vec::new(),
+        };
+        let found = search.go_on(0, start)?;
+        Ok(found.then_some(search.order))
+    }
+}

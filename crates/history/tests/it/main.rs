@@ -1,0 +1,269 @@
+//! The search against all orders, on random histories of a register, a queue, a stack and a set.
+
+use std::collections::BTreeSet;
+
+use mazurka_history::{History, Operation, OperationId, Verdict};
+
+/// A sequence of numbers that is the same every time (Steele, Lea, Flood, OOPSLA 2014).
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((mixed ^ (mixed >> 31)) % limit as u64) as usize
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Name {
+    Put(usize),
+    Take,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Register,
+    Queue,
+    Stack,
+    Set,
+}
+
+const KINDS: [Kind; 4] = [Kind::Register, Kind::Queue, Kind::Stack, Kind::Set];
+
+type State = Vec<usize>;
+type Answer = Option<usize>;
+
+fn apply(kind: Kind, state: &mut State, name: &Name) -> Answer {
+    match (kind, *name) {
+        (Kind::Register, Name::Put(value)) => {
+            *state = vec![value];
+            None
+        }
+        (Kind::Register, Name::Take) => state.last().copied(),
+        (Kind::Set, Name::Put(value)) => {
+            let new = !state.contains(&value);
+            state.push(value);
+            state.sort_unstable();
+            state.dedup();
+            Some(usize::from(new))
+        }
+        (Kind::Set, Name::Take) => Some(state.len()),
+        (_, Name::Put(value)) => {
+            state.push(value);
+            None
+        }
+        (Kind::Queue, Name::Take) => (!state.is_empty()).then(|| state.remove(0)),
+        (Kind::Stack, Name::Take) => state.pop(),
+    }
+}
+
+/// Calls and ends at random, with results that are right, or nearly so.
+fn random(numbers: &mut Numbers, kind: Kind) -> History<Name, Answer> {
+    let mut history = History::new();
+    let mut open: Vec<(OperationId, Name)> = Vec::new();
+    let mut state = State::new();
+    let by_time = numbers.below(3) > 0;
+    for _ in 0..3 + numbers.below(8) {
+        let processes: BTreeSet<usize> = open
+            .iter()
+            .map(|(id, _)| history.operation(*id).process)
+            .collect();
+        let process = numbers.below(3);
+        let called = history.operations().count();
+        if called < 6 && !processes.contains(&process) && numbers.below(2) == 0 {
+            let name = match numbers.below(2) {
+                0 => Name::Put(numbers.below(3)),
+                _ => Name::Take,
+            };
+            let before = |_: OperationId, earlier: &Operation<Name, Answer>| {
+                by_time || earlier.process == process
+            };
+            let id = history
+                .call_after(process, name, before)
+                .expect("few operations");
+            open.push((id, name));
+        } else if !open.is_empty() {
+            let (id, name) = open.remove(numbers.below(open.len()));
+            let right = apply(kind, &mut state, &name);
+            let result = match numbers.below(6) {
+                0 => right.map(|value| value ^ 1),
+                1 => None,
+                _ => right,
+            };
+            history.end(id, result);
+        }
+    }
+    history
+}
+
+/// Whether an order explains the results of these operations.
+fn explains(
+    history: &History<Name, Answer>,
+    kind: Kind,
+    ended: &[OperationId],
+    order: &[OperationId],
+) -> bool {
+    let mut state = State::new();
+    order.iter().all(|&id| {
+        let operation = history.operation(id);
+        let answer = apply(kind, &mut state, &operation.name);
+        !ended.contains(&id) || operation.result == Some(answer)
+    })
+}
+
+/// Whether some order has all operations that have ended, any others, and is good.
+fn some_order(
+    told: &Told,
+    ended: &[OperationId],
+    order: &mut Vec<OperationId>,
+    good: &dyn Fn(&[OperationId]) -> bool,
+) -> bool {
+    if ended.iter().all(|id| order.contains(id)) && good(order) {
+        return true;
+    }
+    let all = told.history.operations().map(|(id, _)| id);
+    all.collect::<Vec<_>>().into_iter().any(|id| {
+        let before = &told.before[id.index()];
+        if order.contains(&id) || !before.iter().all(|b| order.contains(b)) {
+            return false;
+        }
+        order.push(id);
+        let found = some_order(told, ended, order, good);
+        order.pop();
+        found
+    })
+}
+
+/// A history, and what comes before each of its operations.
+struct Told {
+    history: History<Name, Answer>,
+    before: Vec<Vec<OperationId>>,
+}
+
+/// Makes the history again, and writes down what comes before what.
+fn told(history: &History<Name, Answer>, by_time: bool, kinds: &[(bool, OperationId)]) -> Told {
+    let mut again = History::new();
+    let mut before: Vec<Vec<OperationId>> = Vec::new();
+    for &(called, id) in kinds {
+        let operation = history.operation(id);
+        if called {
+            let comes = |_: OperationId, earlier: &Operation<Name, Answer>| {
+                by_time || earlier.process == operation.process
+            };
+            before.push(
+                again
+                    .operations()
+                    .filter(|(id, earlier)| earlier.result.is_some() && comes(*id, earlier))
+                    .map(|(id, _)| id)
+                    .collect(),
+            );
+            again
+                .call_after(operation.process, operation.name, comes)
+                .expect("few operations");
+        } else {
+            again.end(id, operation.result.expect("it has ended"));
+        }
+    }
+    Told {
+        history: again,
+        before,
+    }
+}
+
+#[test]
+fn agrees_with_all_orders() {
+    let programs: u64 = std::env::var("MAZURKA_PROGRAMS")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(2_000);
+    let (mut yes, mut no) = (0, 0);
+    for seed in 0..programs {
+        let mut numbers = Numbers(seed);
+        let kind = KINDS[numbers.below(KINDS.len())];
+        let history = random(&mut numbers, kind);
+        // The order of calls and ends is read off the chart: an operation a line.
+        let chart = history.to_string();
+        let mut kinds: Vec<(usize, bool, OperationId)> = Vec::new();
+        for ((id, operation), line) in history.operations().zip(chart.lines()) {
+            let place = |mark: char| line.chars().position(|c| c == mark);
+            kinds.push((place('├').expect("a call"), true, id));
+            if operation.result.is_some() {
+                kinds.push((place('┤').expect("an end"), false, id));
+            }
+        }
+        kinds.sort_unstable();
+        let kinds: Vec<(bool, OperationId)> = kinds
+            .into_iter()
+            .map(|(_, called, id)| (called, id))
+            .collect();
+        for by_time in [true, false] {
+            let told = told(&history, by_time, &kinds);
+            let Told { history, before } = &told;
+            let ends = |until: usize| -> Vec<OperationId> {
+                let ends = kinds[..until].iter().filter(|(called, _)| !called);
+                ends.map(|(_, id)| *id).collect()
+            };
+            let right = |until: usize| {
+                let ended = ends(until);
+                let good = |order: &[OperationId]| explains(history, kind, &ended, order);
+                some_order(&told, &ended, &mut Vec::new(), &good)
+            };
+            let verdict = history.linearize(&State::new(), |s, name| apply(kind, s, name));
+            match &verdict {
+                Verdict::Order(order) => {
+                    yes += 1;
+                    assert!(right(kinds.len()), "{seed} {kind:?} {by_time}\n{history}");
+                    let all = ends(kinds.len());
+                    assert!(
+                        explains(history, kind, &all, order),
+                        "{seed}\n{history}{order:?}"
+                    );
+                    for (at, id) in order.iter().enumerate() {
+                        let earlier = &before[id.index()];
+                        assert!(earlier.iter().all(|b| order[..at].contains(b)), "{seed}");
+                    }
+                }
+                Verdict::Impossible { since } => {
+                    no += 1;
+                    assert!(!right(kinds.len()), "{seed} {kind:?} {by_time}\n{history}");
+                    let end = kinds
+                        .iter()
+                        .position(|happened| *happened == (false, *since));
+                    let end = end.expect("it has ended");
+                    assert!(right(end) && !right(end + 1), "{seed} {kind:?}\n{history}");
+                }
+                Verdict::Undecided => panic!("{seed}: few operations"),
+            }
+        }
+    }
+    assert!(yes > programs / 5 && no > programs / 5, "{yes} {no}");
+}
+
+#[test]
+fn many_operations_are_decided_or_said_to_be_too_many() {
+    // 40 operations overlap and all fit in any order: one state.
+    let mut history = History::new();
+    let ids: Vec<OperationId> = (0..40)
+        .map(|n| history.call(n, Name::Put(1)).unwrap())
+        .collect();
+    for &id in &ids {
+        history.end(id, None);
+    }
+    let verdict = history.linearize(&State::new(), |s, name| apply(Kind::Register, s, name));
+    assert!(matches!(verdict, Verdict::Order(order) if order.len() == 40));
+    // Forty pushes of different values, and a pop of what was never pushed.
+    let mut history = History::new();
+    let ids: Vec<OperationId> = (0..40)
+        .map(|n| history.call(n, Name::Put(n)).unwrap())
+        .collect();
+    for &id in &ids {
+        history.end(id, None);
+    }
+    let pop = history.call(0, Name::Take).unwrap();
+    history.end(pop, Some(99));
+    let verdict = history.linearize(&State::new(), |s, name| apply(Kind::Stack, s, name));
+    assert_eq!(verdict, Verdict::Undecided);
+}
