@@ -72,6 +72,7 @@ mod inputs;
 mod life;
 mod local;
 mod names;
+mod object;
 mod report;
 mod sample;
 mod say;
@@ -93,6 +94,7 @@ pub use choose::{Choose, choose};
 #[doc(hidden)]
 pub use mazurka_explore::Stateless as Algorithm;
 pub use mazurka_memory::Memory;
+pub use object::{Checked, Object, clients};
 pub use sample::{check_pct, check_random};
 #[cfg(feature = "symbolic")]
 pub use symbolic::{Integer, Scalar, Symbolic, input, input_in};

@@ -6,6 +6,7 @@ mod examples;
 mod found;
 mod hunt;
 mod messages;
+mod objects;
 mod random;
 mod samples;
 mod signatures;
