@@ -1,10 +1,12 @@
 //! Settings of an exploration, set by the builder or by environment variables.
 
+use std::ffi::OsString;
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
 use mazurka_core::{Bound, Limits};
+use mazurka_diagnostics::nearest;
 use mazurka_explore::Stateless as Algorithm;
 use mazurka_memory::Memory;
 
@@ -27,6 +29,9 @@ use crate::world::Inner;
 /// | `MAZURKA_STACK_SIZE` (bytes) | `stack_size` |
 /// | `MAZURKA_SEED` | `seed` |
 /// | `MAZURKA_REPLAY` (a schedule) | `replay` |
+/// | `MAZURKA_REQUIRE_COMPLETE` (1) | `require_complete` |
+///
+/// A variable whose name is nearly one of these is an error.
 ///
 /// ```
 /// use mazurka_rt::{Builder, thread};
@@ -62,12 +67,15 @@ pub struct Builder {
     /// Number of rounds that a thread may spin in vain before it is suspended until something
     /// changes.
     pub spins: u32,
-    /// Size of a thread's stack in bytes.
+    /// Size of a thread's stack in bytes. Default: 2 MiB, as in std.
     pub stack_size: usize,
     /// Seed for random schedules.
     pub seed: u64,
     /// Replays only this schedule.
     pub replay: Option<String>,
+    /// Panics if a search finds nothing and a bound was hit. Samples and replays are never complete
+    /// and do not count.
+    pub require_complete: bool,
     /// Prints nothing if the search finds nothing.
     pub quiet: bool,
     #[doc(hidden)]
@@ -90,11 +98,42 @@ impl Default for Builder {
             max_preemptions: None,
             max_decisions: None,
             spins: 0,
-            stack_size: 256 * 1024,
+            stack_size: 2 * 1024 * 1024,
             seed: 1,
             replay: None,
+            require_complete: false,
             quiet: false,
             algorithm: Algorithm::Optimal,
+        }
+    }
+}
+
+/// The variables that are read, without what they begin with.
+const VARIABLES: [&str; 12] = [
+    "MEMORY",
+    "MAX_DEPTH",
+    "MAX_STEPS",
+    "MAX_EXECUTIONS",
+    "TIME_LIMIT",
+    "MAX_PREEMPTIONS",
+    "MAX_DECISIONS",
+    "SPINS",
+    "STACK_SIZE",
+    "SEED",
+    "REPLAY",
+    "REQUIRE_COMPLETE",
+];
+
+/// Fails if one of these variables is nearly one that is read.
+fn refuse_misspelt(names: impl Iterator<Item = OsString>) {
+    for name in names {
+        let name = name.to_string_lossy();
+        let Some(rest) = name.strip_prefix("MAZURKA_") else {
+            continue;
+        };
+        let known = VARIABLES.contains(&rest);
+        if let Some(meant) = nearest(rest, VARIABLES).filter(|_| !known) {
+            panic!("{name} is set, which is not read: write MAZURKA_{meant}, or unset it");
         }
     }
 }
@@ -112,8 +151,9 @@ impl Builder {
     ///
     /// # Panics
     ///
-    /// If a variable has a value that cannot be parsed.
+    /// If a variable has a value that cannot be parsed, or a name that is nearly that of another.
     pub fn new() -> Self {
+        refuse_misspelt(std::env::vars_os().map(|(name, _)| name));
         let number = "a number";
         let seconds: Option<f64> = variable("MAZURKA_TIME_LIMIT", "seconds");
         let time = seconds.map(|s| match Duration::try_from_secs_f64(s) {
@@ -133,6 +173,8 @@ impl Builder {
             stack_size: variable("MAZURKA_STACK_SIZE", "bytes").unwrap_or(default.stack_size),
             seed: variable("MAZURKA_SEED", number).unwrap_or(default.seed),
             replay: variable("MAZURKA_REPLAY", "a schedule"),
+            require_complete: variable("MAZURKA_REQUIRE_COMPLETE", "1 or 0")
+                .is_some_and(|wanted: u8| wanted != 0),
             ..default
         }
     }
@@ -216,6 +258,9 @@ pub struct Summary {
     /// Whether spinning threads were suspended: what they do after more rounds without a change was
     /// not explored.
     pub suspended_spins: bool,
+    /// Whether threads were started and none used a shared object of this crate, so that nothing was
+    /// explored.
+    pub nothing_shared: bool,
     /// Why the solver could not decide whether a side of a comparison is feasible; that side was
     /// not explored.
     pub undecided: Option<String>,
@@ -237,6 +282,7 @@ impl Summary {
             weak_refused: None,
             no_weak_ordering_met: false,
             suspended_spins: inner.spun,
+            nothing_shared: inner.threads.len() > 1 && !inner.shared,
             #[cfg(feature = "symbolic")]
             undecided: inner.unknowns.undecided.clone(),
             #[cfg(feature = "symbolic")]
@@ -269,6 +315,12 @@ pub(crate) fn explain(bound: Bound) -> String {
         other => other.to_string(),
     }
 }
+
+/// What is said where nothing was explored.
+const NOTHING_SHARED: &str = "\n\
+    warning: threads were started, and none used a lock, an atomic or a channel of mazurka_rt.\n\
+    Does the code under test still use those of std? In tests/ a library is built without cfg(test): see \
+    \"Integration tests\" in docs/rust.md";
 
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -307,6 +359,25 @@ impl fmt::Display for Summary {
         if self.suspended_spins {
             f.write_str("; spin loops without the rounds in which nothing changes")?;
         }
+        if self.nothing_shared {
+            f.write_str(NOTHING_SHARED)?;
+        }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_misspelt_variable_is_refused() {
+        let refuse = |name: &str| refuse_misspelt([OsString::from(name)].into_iter());
+        for name in ["MAZURKA_SEED", "MAZURKA_PROGRAMS", "MAZURKA", "PATH"] {
+            refuse(name);
+        }
+        let panic = std::panic::catch_unwind(|| refuse("MAZURKA_MAX_DEPHT")).unwrap_err();
+        let text = panic.downcast::<String>().unwrap();
+        assert!(text.contains("write MAZURKA_MAX_DEPTH"), "{text}");
     }
 }

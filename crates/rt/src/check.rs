@@ -419,7 +419,14 @@ impl Builder {
         self.say(summary)
     }
 
+    /// Says what was explored; fails if that is less than was asked for.
     pub(crate) fn say(&self, summary: Summary) -> Summary {
+        let searched = !summary.random && self.replay.is_none();
+        if self.require_complete && searched && !summary.is_complete() {
+            panic!(
+                "{summary}\nmazurka: the search must be complete (MAZURKA_REQUIRE_COMPLETE, Builder::require_complete)"
+            );
+        }
         if !self.quiet {
             say::summary(&summary.to_string());
         }

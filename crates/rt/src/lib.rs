@@ -90,7 +90,7 @@ mod world;
 
 pub use builder::{Builder, Summary};
 pub use check::{Outcomes, assert_deterministic, model, replay};
-pub use choose::{Choose, choose};
+pub use choose::{Choices, Numbered, choose};
 #[doc(hidden)]
 pub use mazurka_explore::Stateless as Algorithm;
 pub use mazurka_memory::Memory;

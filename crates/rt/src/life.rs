@@ -28,6 +28,7 @@ impl Inner {
             weak: false,
             refused: None,
             spun: false,
+            shared: false,
             lottery: None,
             spins: wishes.spins,
             #[cfg(feature = "symbolic")]

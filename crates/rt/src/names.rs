@@ -263,6 +263,7 @@ impl Inner {
     }
 
     fn give_name(&mut self, meta: &Meta, cell: u32) -> u32 {
+        self.shared = true;
         self.cells[cell as usize].made = Some(meta.made);
         meta.set(self.epoch, cell);
         cell

@@ -299,6 +299,8 @@ pub(crate) struct Inner {
     pub refused: Option<String>,
     /// Whether a thread was suspended as spinning.
     pub spun: bool,
+    /// Whether an object has been used, in any execution.
+    pub shared: bool,
     /// Choices are drawn from here, if schedules are random.
     pub lottery: Option<Random>,
     /// Number of rounds that a thread may spin in vain before it is suspended.

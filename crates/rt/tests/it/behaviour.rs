@@ -731,3 +731,58 @@ fn outside_a_model() {
     assert!(result.timed_out());
     assert_eq!(choose(3..4), 3);
 }
+
+/// A search that a bound cuts fails if it must be complete; one that is complete does not, and
+/// neither do samples.
+#[test]
+fn a_search_that_must_be_complete_fails_where_it_is_not() {
+    let body = || {
+        let x = Arc::new(AtomicU32::new(0));
+        let other = {
+            let x = x.clone();
+            thread::spawn(move || x.store(1, SeqCst))
+        };
+        x.store(2, SeqCst);
+        other.join().unwrap();
+    };
+    let builder = |max_executions| Builder {
+        require_complete: true,
+        max_executions,
+        quiet: true,
+        ..Builder::default()
+    };
+    assert!(builder(None).check(body).is_complete());
+    let panic = std::panic::catch_unwind(|| builder(Some(1)).check(body)).unwrap_err();
+    let text = panic.downcast::<String>().unwrap();
+    assert!(text.contains("1 executions were reached"), "{text}");
+    assert!(text.contains("must be complete"), "{text}");
+}
+
+/// Threads that share nothing of this crate are warned about.
+#[test]
+fn threads_that_use_nothing_of_ours_are_warned_about() {
+    let quiet = || Builder {
+        quiet: true,
+        ..Builder::default()
+    };
+    let real = std::sync::Arc::new(std::sync::Mutex::new(0));
+    let of_std = quiet().check(move || {
+        let real = real.clone();
+        let other = thread::spawn(move || *real.lock().unwrap() += 1);
+        other.join().unwrap();
+    });
+    assert!(of_std.nothing_shared);
+    assert!(
+        of_std.to_string().contains("still use those of std?"),
+        "{of_std}"
+    );
+    let ours = quiet().check(|| {
+        let x = Arc::new(AtomicU32::new(0));
+        let y = x.clone();
+        thread::spawn(move || y.store(1, SeqCst)).join().unwrap();
+        assert_eq!(x.load(SeqCst), 1);
+    });
+    assert!(!ours.nothing_shared, "{ours}");
+    let alone = quiet().check(|| assert_eq!(1 + 1, 2));
+    assert!(!alone.nothing_shared, "{alone}");
+}
