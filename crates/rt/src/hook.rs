@@ -44,6 +44,7 @@ fn keep(info: &PanicHookInfo<'_>) -> bool {
         crate::say::last_words(&inner, &failure);
         return false;
     }
+    let failure = inner.behind(failure);
     inner.failed(failure);
     true
 }

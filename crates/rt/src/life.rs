@@ -6,6 +6,9 @@ use crate::builder::Builder;
 use crate::names::{Names, next_epoch};
 use crate::world::{Failure, Inner, Life, Pending, Place, Start, StepEffects, ThreadState, Until};
 
+/// The panic of a scope one of whose threads has panicked.
+pub(crate) const SCOPED: &str = "a scoped thread panicked";
+
 impl Inner {
     pub fn new(wishes: &Builder) -> Self {
         Self {
@@ -91,7 +94,7 @@ impl Inner {
         thread.asking.reset();
         thread.name.clone_from(&start.name);
         thread.started = start.place;
-        (thread.panicked, thread.failure) = (false, None);
+        (thread.panicked, thread.failure, thread.learned) = (false, None, None);
         let cells = thread.cells;
         for cell in cells {
             self.clean(cell);
@@ -166,6 +169,29 @@ impl Inner {
         }
     }
 
+    /// The current thread has joined another one: its panic is noticed.
+    pub fn learn_of(&mut self, process: ProcessId) -> bool {
+        let other = &mut self.threads[process.index()];
+        let panicked = std::mem::take(&mut other.panicked);
+        if let (true, Some(site)) = (panicked, other.failure) {
+            self.me().learned = Some(site);
+        }
+        panicked
+    }
+
+    /// Returns the panic that another one is about: that of a thread whose join has failed.
+    pub fn behind(&mut self, failure: Failure) -> Failure {
+        let of_join = failure.message.contains("Any { .. }") || failure.message == SCOPED;
+        let Some(site) = self.me().learned.take_if(|_| of_join) else {
+            return failure;
+        };
+        let Failure { message, place } = self.failures[site as usize].clone();
+        Failure {
+            message,
+            place: format!("{place}\n  noticed at {}", failure.place),
+        }
+    }
+
     /// Notes a failure of the current thread.
     pub fn failed(&mut self, failure: Failure) {
         if self.recording {
@@ -236,6 +262,7 @@ impl ThreadState {
             panicked: false,
             unwinding: false,
             failure: None,
+            learned: None,
             locals: Default::default(),
             asking: Default::default(),
         }

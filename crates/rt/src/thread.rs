@@ -229,7 +229,7 @@ impl<T> Native<T> {
     fn join(self, place: Place) -> Result<T> {
         if let Some(world) = world() {
             world.await_end(self.process, "join", place);
-            world.inner.borrow_mut().threads[self.process.index()].panicked = false;
+            world.inner.borrow_mut().learn_of(self.process);
         }
         let mut packet = self.packet.lock().unwrap_or_else(PoisonError::into_inner);
         packet
@@ -545,14 +545,14 @@ where
         next += 1;
         world.await_end(process, "end of the scope", place);
         let mut inner = world.inner.borrow_mut();
-        panicked |= std::mem::take(&mut inner.threads[process.index()].panicked);
+        panicked |= inner.learn_of(process);
     }
     match result {
         Err(payload) => {
             world.inner.borrow_mut().unwinds(true);
             resume_unwind(payload)
         }
-        Ok(_) if panicked => panic!("a scoped thread panicked"),
+        Ok(_) if panicked => panic!("{}", crate::life::SCOPED),
         Ok(result) => result,
     }
 }

@@ -190,6 +190,8 @@ pub(crate) struct ThreadState {
     pub unwinding: bool,
     /// Index of its last panic in `Inner::failures`.
     pub failure: Option<u32>,
+    /// The same for the last thread that it has joined, if that had panicked.
+    pub learned: Option<u32>,
     pub locals: Locals,
     /// What it asks the graph engine for, under a memory model.
     pub asking: Asking,

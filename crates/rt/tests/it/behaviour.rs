@@ -374,7 +374,7 @@ fn a_panic_of_a_thread_that_is_never_joined_is_a_failure() {
                 scope.spawn(|| panic!("in a scope"));
             });
         },
-        "a scoped thread panicked",
+        "in a scope\n",
     );
 }
 
@@ -785,4 +785,32 @@ fn threads_that_use_nothing_of_ours_are_warned_about() {
     assert!(!ours.nothing_shared, "{ours}");
     let alone = quiet().check(|| assert_eq!(1 + 1, 2));
     assert!(!alone.nothing_shared, "{alone}");
+}
+
+/// The panic of a thread is what is told, not that its join failed.
+#[test]
+fn the_first_panic_is_told() {
+    let told = |body: fn()| {
+        let builder = Builder {
+            quiet: true,
+            ..Builder::default()
+        };
+        let panic = std::panic::catch_unwind(|| builder.check(body)).unwrap_err();
+        *panic.downcast::<String>().unwrap()
+    };
+    let joined = told(|| thread::spawn(|| panic!("the worker broke")).join().unwrap());
+    assert!(joined.starts_with("the worker broke\n"), "{joined}");
+    assert!(joined.contains("noticed at "), "{joined}");
+    let scoped = told(|| {
+        thread::scope(|scope| {
+            scope.spawn(|| panic!("the scoped worker broke"));
+        });
+    });
+    assert!(scoped.starts_with("the scoped worker broke\n"), "{scoped}");
+    // A panic about something else is its own.
+    let other = told(|| {
+        let ended = thread::spawn(|| panic!("the worker broke")).join();
+        assert!(ended.is_ok(), "the result is missing");
+    });
+    assert!(other.starts_with("the result is missing\n"), "{other}");
 }
