@@ -23,6 +23,7 @@ impl Inner {
             clocks: Default::default(),
             failures: Vec::new(),
             restart: false,
+            probing: false,
             watched_ends: false,
             guarded: false,
             weak: false,

@@ -299,6 +299,8 @@ pub(crate) struct Inner {
     pub refused: Option<String>,
     /// Whether a thread was suspended as spinning.
     pub spun: bool,
+    /// Whether a spinning thread is only asked how long it looks again, under a memory model.
+    pub probing: bool,
     /// Choices are drawn from here, if schedules are random.
     pub lottery: Option<Random>,
     /// Number of rounds that a thread may spin in vain before it is suspended.

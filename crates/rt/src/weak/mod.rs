@@ -28,8 +28,10 @@
 //! | `search.rs` | searches, and what they find |
 //! | `check.rs` | verdicts |
 //! | `tell.rs` | reports and replays |
+//! | `facts.rs` | what a replay has to know from the start |
 
 mod check;
+mod facts;
 mod program;
 mod search;
 mod spin;

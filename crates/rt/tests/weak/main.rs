@@ -3,4 +3,5 @@
 mod behaviour;
 mod figures;
 mod found;
+mod mended;
 mod random;
