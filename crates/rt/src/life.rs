@@ -24,6 +24,7 @@ impl Inner {
             failures: Vec::new(),
             restart: false,
             probing: false,
+            chosen: None,
             watched_ends: false,
             guarded: false,
             weak: false,

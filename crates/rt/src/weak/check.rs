@@ -14,7 +14,7 @@ use super::tell;
 use crate::builder::{Builder, Summary, explain};
 use crate::check::{Outcomes, Results, too_long};
 use crate::hook;
-use crate::report::{self, About};
+use crate::report::{self, About, Report};
 use crate::simulate::Stop;
 use crate::world::world;
 
@@ -230,9 +230,21 @@ fn fail(
     executions: u64,
     about: &About,
 ) {
+    if let Some(report) = tell_fault(program, memory, fault) {
+        panic!("{}", report.text(executions.max(1), about));
+    }
+}
+
+/// Reports a fault. Returns nothing if the search must start again, because the run has shown
+/// something that it must know from the start.
+pub(super) fn tell_fault(
+    program: &mut WeakProgram,
+    memory: Memory,
+    fault: &(Fault, Schedule),
+) -> Option<Report> {
     let told = catch_unwind(AssertUnwindSafe(|| tell::report(program, memory, fault)));
     match told {
-        Ok(Ok(report)) => panic!("{}", report.text(executions.max(1), about)),
+        Ok(Ok(report)) => return Some(report),
         Ok(Err(error)) => panic!("{}", report::divergence(&error)),
         Err(payload) => match payload.downcast::<Stop>().map(|stop| *stop) {
             Ok(Stop::Restart) => program.record(false),
@@ -243,4 +255,5 @@ fn fail(
             Err(other) => resume_unwind(other),
         },
     }
+    None
 }

@@ -4,4 +4,5 @@ mod behaviour;
 mod figures;
 mod found;
 mod mended;
+mod orderings;
 mod random;
