@@ -220,8 +220,8 @@ impl Builder {
 pub struct Summary {
     /// Number of really different executions.
     pub executions: u64,
-    /// Number of runs that turned out to be explored already; always 0 without `RwLock` under
-    /// sequential consistency.
+    /// Number of runs that turned out to be explored already, or to be no executions. Under
+    /// sequential consistency there are some only with `RwLock`.
     pub blocked: u64,
     /// The bounds that were hit.
     pub bounds: Vec<Bound>,
@@ -298,6 +298,9 @@ impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let s = if self.executions == 1 { "" } else { "s" };
         write!(f, "mazurka: {} execution{s}, ", self.executions)?;
+        if self.blocked > 0 {
+            write!(f, "{} blocked, ", self.blocked)?;
+        }
         if self.is_complete() {
             f.write_str("complete")?;
         } else if self.random {

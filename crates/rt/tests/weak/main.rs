@@ -1,6 +1,7 @@
 //! Rust code under memory models. A program of its own, since linking is most of what it costs.
 
 mod behaviour;
+mod classics;
 mod figures;
 mod found;
 mod mended;

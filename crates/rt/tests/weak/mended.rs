@@ -1,6 +1,7 @@
 //! Mistakes of earlier versions.
 
 use std::panic::catch_unwind;
+use std::sync::atomic::AtomicU64 as Count;
 use std::time::Duration;
 
 use mazurka_core::Bound;
@@ -67,6 +68,12 @@ fn a_loop_after_an_older_read() {
     let mut results = found.results;
     results.sort();
     assert_eq!(results, [(0, 1), (1, 1)]);
+    // Executions that were given up are counted and told.
+    let summary = rc11().check(move || _ = body());
+    assert_eq!((summary.executions, summary.blocked), (4, found.blocked));
+    let text = summary.to_string();
+    let told = format!("mazurka: 4 executions, {} blocked, complete", found.blocked);
+    assert!(found.blocked > 0 && text.starts_with(&told), "{text}");
 }
 
 /// The same loop, for a flag that no thread sets: a deadlock, whatever was read before.
@@ -300,6 +307,25 @@ fn the_time_limit_is_for_all_searches_together() {
         });
         assert_eq!(found.bounds, [Bound::TimeLimit(3_600_000)], "{memory:?}");
     }
+}
+
+/// The code runs once for each execution, also if these differ in the order of updates. A run that
+/// is left before its end would leak what its threads own.
+#[test]
+fn code_runs_once_for_each_execution() {
+    static RUNS: Count = Count::new(0);
+    let found = rc11().check(|| {
+        RUNS.fetch_add(1, Relaxed);
+        let x = Arc::new(AtomicU32::new(0));
+        let add = |_| {
+            let x = x.clone();
+            thread::spawn(move || x.fetch_add(1, Relaxed))
+        };
+        let all: Vec<_> = (0..4).map(add).collect();
+        all.into_iter().for_each(|one| _ = one.join().unwrap());
+    });
+    assert_eq!((found.executions, found.blocked), (24, 0));
+    assert_eq!(RUNS.load(Relaxed), 24);
 }
 
 #[test]
