@@ -46,7 +46,7 @@ pub use conjunction::{conjunct, conjunction};
 pub use event::{Event, Mishap, MishapKind, Outcome, Outcomes, Wait, dependent};
 pub use fingerprint::Fingerprint;
 pub use happens_before::HappensBefore;
-pub use memory::{AccessOrder, MemoryOrder, UnknownOrder, WeakMemory};
+pub use memory::{AccessOrder, MemoryOrder, Ordered, UnknownOrder, WeakMemory};
 pub use names::{ProcessNames, RootName};
 pub use narrator::{
     Narrator, ReplayError, ReplayReason, TemporalText, ending, names_with, with_status,

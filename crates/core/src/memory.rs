@@ -110,6 +110,40 @@ impl From<MemoryOrder> for AccessOrder {
     }
 }
 
+/// What an access does, which says which orders it can have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Ordered {
+    /// A read.
+    Load,
+    /// A write.
+    Store,
+    /// A read and a write in one step.
+    Update,
+    /// The same, but it may only read.
+    CompareExchange,
+    /// A fence. Relaxed, it is as if it were not there.
+    Fence,
+}
+
+impl Ordered {
+    /// The orders that it can have, no order after a stronger one.
+    ///
+    /// ```
+    /// use mazurka_core::{MemoryOrder::*, Ordered};
+    /// assert_eq!(Ordered::Store.orders(), [Relaxed, Release, SeqCst]);
+    /// ```
+    pub fn orders(self) -> &'static [MemoryOrder] {
+        use MemoryOrder::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+        match self {
+            Self::Load => &[Relaxed, Acquire, SeqCst],
+            Self::Store => &[Relaxed, Release, SeqCst],
+            Self::Update | Self::CompareExchange | Self::Fence => {
+                &[Relaxed, Acquire, Release, AcqRel, SeqCst]
+            }
+        }
+    }
+}
+
 /// A program whose steps make one access to memory each, for engines that decide themselves which
 /// value a read gives: what a step reads is put into its cell before it is made.
 pub trait WeakMemory: Execution {

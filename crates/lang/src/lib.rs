@@ -32,7 +32,7 @@ mod run;
 mod syntax;
 mod tell;
 
-pub use check::{Ordered, OrderedAccess, Setting, Unknowns, hir, load};
+pub use check::{OrderedAccess, Setting, Unknowns, hir, load};
 pub use code::compile::{compile, compile_symbolic};
 pub use code::{Code, shared};
 pub use run::symbolic::{

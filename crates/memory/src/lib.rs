@@ -9,6 +9,7 @@
 //! - `models`: rc11, ra, tso and sc, a file with its axioms each.
 //! - `explore`: TruSt, the algorithm.
 //! - [`schedule`]: an execution as a list of steps, which can be replayed.
+//! - [`orders`]: which orders are too weak, or stronger than needed.
 //! - [`litmus`]: small programs, for tests and examples.
 //!
 //! Store buffering, where both threads may miss the other's write unless all accesses are sc:
@@ -32,6 +33,7 @@
 pub mod graph;
 pub mod litmus;
 mod machine;
+pub mod orders;
 pub mod program;
 pub mod schedule;
 

@@ -83,6 +83,9 @@ pub struct Builder {
     /// Explores execution graphs under sequential consistency too, for tests of the engine.
     #[doc(hidden)]
     pub graphs: bool,
+    /// The part of the time limit that searches before this one have used up.
+    #[doc(hidden)]
+    pub spent: Duration,
 }
 
 impl Default for Builder {
@@ -91,6 +94,7 @@ impl Default for Builder {
         Self {
             memory: None,
             graphs: false,
+            spent: Duration::ZERO,
             max_depth: None,
             max_steps: None,
             max_executions: None,
@@ -227,9 +231,29 @@ impl Builder {
             local: self.decisions(),
             steps: self.max_steps,
             executions: self.max_executions,
-            time: self.time_limit,
+            time: self.time_limit.map(|time| time.saturating_sub(self.spent)),
             ..Limits::default()
         }
+    }
+}
+
+impl Builder {
+    /// The same for a search that goes on where others have spent this time.
+    pub(crate) fn after(&self, spent: Duration) -> Self {
+        Self {
+            spent: self.spent + spent,
+            ..self.clone()
+        }
+    }
+
+    /// Returns bounds with the time limit that was asked for, not with what was left of it.
+    pub(crate) fn as_asked(&self, mut bounds: Vec<Bound>) -> Vec<Bound> {
+        for bound in &mut bounds {
+            if let (Bound::TimeLimit(_), Some(time)) = (&bound, self.time_limit) {
+                *bound = Bound::TimeLimit(time.as_millis() as u64);
+            }
+        }
+        bounds
     }
 }
 
@@ -238,8 +262,8 @@ impl Builder {
 pub struct Summary {
     /// Number of really different executions.
     pub executions: u64,
-    /// Number of runs that turned out to be explored already; always 0 without `RwLock` under
-    /// sequential consistency.
+    /// Number of runs that turned out to be explored already, or to be no executions. Under
+    /// sequential consistency there are some only with `RwLock`.
     pub blocked: u64,
     /// The bounds that were hit.
     pub bounds: Vec<Bound>,
@@ -326,6 +350,9 @@ impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let s = if self.executions == 1 { "" } else { "s" };
         write!(f, "mazurka: {} execution{s}, ", self.executions)?;
+        if self.blocked > 0 {
+            write!(f, "{} blocked, ", self.blocked)?;
+        }
         if self.is_complete() {
             f.write_str("complete")?;
         } else if self.random {

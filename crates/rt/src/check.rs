@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::rc::Rc;
+use std::time::Instant;
 
 use mazurka_core::{Bound, Execution, Kinds, Schedule, Status, StopReason};
 use mazurka_explore::{FewPreemptions, Findings, Goal, Observer, Preempted, Search, Violation};
@@ -172,14 +173,14 @@ impl Builder {
             return self.follow_any(body, replay, &about);
         }
         self.under_model(
-            |orders| {
-                let mut simulator = self.simulator(body.clone());
+            |this, orders| {
+                let mut simulator = this.simulator(body.clone());
                 let goal = |_: &_| Goal::Violation(Kinds::FAULTS);
-                let (found, cut) = self.search(&mut simulator, orders, goal, &mut ())?;
-                self.judge(&mut simulator, &found, &about);
-                Ok(self.summary(&simulator, &found, cut, orders))
+                let (found, cut) = this.search(&mut simulator, orders, goal, &mut ())?;
+                this.judge(&mut simulator, &found, &about);
+                Ok(this.summary(&simulator, &found, cut, orders))
             },
-            |memory| self.check_weakly(body.clone(), memory, None, &about),
+            |this, memory| this.check_weakly(body.clone(), memory, None, &about),
         )
     }
 
@@ -187,23 +188,24 @@ impl Builder {
     /// interleavings until one is met that is weaker than sequential consistency.
     pub(crate) fn under_model<R>(
         &self,
-        mut interleavings: impl FnMut(&Orders) -> Result<R, WeakOrder>,
-        mut graphs: impl FnMut(Memory) -> Result<R, Refused>,
+        mut interleavings: impl FnMut(&Self, &Orders) -> Result<R, WeakOrder>,
+        mut graphs: impl FnMut(&Self, Memory) -> Result<R, Refused>,
     ) -> R {
         if let Some(memory) = self.graph_model() {
-            return graphs(memory).unwrap_or_else(|refused| refused.fail(memory));
+            return graphs(self, memory).unwrap_or_else(|refused| refused.fail(memory));
         }
+        let start = Instant::now();
         let orders = match self.memory {
             Some(_) => Orders::Accepted(None),
-            None => match interleavings(&Orders::Watched) {
+            None => match interleavings(self, &Orders::Watched) {
                 Ok(result) => return result,
-                Err(WeakOrder) => match graphs(Memory::Rc11) {
+                Err(WeakOrder) => match graphs(&self.after(start.elapsed()), Memory::Rc11) {
                     Ok(result) => return result,
                     Err(Refused(why)) => Orders::Accepted(Some(why)),
                 },
             },
         };
-        match interleavings(&orders) {
+        match interleavings(&self.after(start.elapsed()), &orders) {
             Ok(result) => result,
             Err(WeakOrder) => unreachable!("orderings are accepted"),
         }
@@ -234,8 +236,8 @@ impl Builder {
             return self.follow_any(observed(f).0, replay, &about);
         }
         self.under_model(
-            |orders| self.compare(observed(f.clone()), orders, &about),
-            |memory| self.compare_weakly(observed(f.clone()), memory, &about),
+            |this, orders| this.compare(observed(f.clone()), orders, &about),
+            |this, memory| this.compare_weakly(observed(f.clone()), memory, &about),
         )
     }
 
@@ -297,11 +299,11 @@ impl Builder {
     {
         let f = Rc::new(f);
         self.under_model(
-            |orders| {
+            |this, orders| {
                 let (body, results) = observed(f.clone());
-                let mut simulator = self.observer(body, &results);
+                let mut simulator = this.observer(body, &results);
                 let goal = |_: &_| Goal::Everything;
-                let (found, _) = self.search(&mut simulator, orders, goal, &mut ())?;
+                let (found, _) = this.search(&mut simulator, orders, goal, &mut ())?;
                 drop(simulator);
                 Ok(Outcomes {
                     results: results.take(),
@@ -312,7 +314,7 @@ impl Builder {
                     blocked: found.counts.blocked,
                 })
             },
-            |memory| self.outcomes_weakly(observed(f.clone()), memory),
+            |this, memory| this.outcomes_weakly(observed(f.clone()), memory),
         )
     }
 
@@ -342,10 +344,10 @@ impl Builder {
         observer: &mut dyn Observer<Simulator>,
     ) -> Result<(Findings, bool), WeakOrder> {
         simulator.switches = orders.are_watched();
-        let limits = self.limits();
+        let start = Instant::now();
         let go_on = &mut |_: &_| ControlFlow::Continue(());
         let result = persevere(simulator, |simulator| {
-            let (limits, goal) = (limits.clone(), goal(simulator));
+            let (limits, goal) = (self.after(start.elapsed()).limits(), goal(simulator));
             match self.max_preemptions {
                 None => {
                     let algorithm = self.algorithm;
@@ -368,8 +370,12 @@ impl Builder {
                 }
             }
         });
-        simulator.searching = false;
-        result
+        // A failure is told as it was found: what is weaker is met too late to matter.
+        (simulator.searching, simulator.switches) = (false, false);
+        result.map(|(mut found, cut)| {
+            found.bounds = self.as_asked(found.bounds);
+            (found, cut)
+        })
     }
 
     /// Panics if the findings contain a failure.

@@ -91,6 +91,7 @@ mod world;
 pub use builder::{Builder, Summary};
 pub use check::{Outcomes, assert_deterministic, model, replay};
 pub use choose::{Choices, Numbered, choose};
+pub use mazurka_core::record::Advice;
 #[doc(hidden)]
 pub use mazurka_explore::Stateless as Algorithm;
 pub use mazurka_memory::Memory;
@@ -98,6 +99,7 @@ pub use object::{Checked, Object, clients};
 pub use sample::{check_pct, check_random};
 #[cfg(feature = "symbolic")]
 pub use symbolic::{Integer, Scalar, Symbolic, input, input_in};
+pub use weak::{OrderingPlace, Orderings, orderings};
 
 /// loom's name for [`Builder`] and [`model`](fn@model).
 pub mod model {

@@ -26,6 +26,8 @@ impl Inner {
             clocks: Default::default(),
             failures: Vec::new(),
             restart: false,
+            probing: false,
+            chosen: None,
             watched_ends: false,
             guarded: false,
             weak: false,

@@ -128,6 +128,8 @@ struct Site {
     all: Pool,
     /// The cell that threads write to name an object, if there are several objects.
     registry: Option<u32>,
+    /// The place, once there is a registry.
+    place: Option<Place>,
     /// For each thread, the objects that it has named.
     of_thread: Vec<Pool>,
 }
@@ -140,6 +142,8 @@ pub(crate) struct Names {
     /// The cells of `UnsafeCell`s.
     plain: Pool,
     pub regions: Regions,
+    /// Places that are known from the start to make several objects.
+    pub shared_sites: Vec<Box<str>>,
     /// Cells that are parts of an object, by the cell of the object and the number of the part.
     parts: FxHashMap<(u32, u32), u32>,
     /// The names of threads, by number.
@@ -155,11 +159,25 @@ impl Default for Names {
             made: FxHashMap::default(),
             plain: Pool::default(),
             regions: Regions::default(),
+            shared_sites: Vec::new(),
             parts: FxHashMap::default(),
             paths: Vec::new(),
             last_child: ProcessId(0),
         }
     }
+}
+
+impl Names {
+    /// Returns the places that make several objects.
+    pub fn registered_sites(&self) -> impl Iterator<Item = String> {
+        let places = self.sites.values().filter_map(|site| site.place);
+        places.map(site_name)
+    }
+}
+
+/// The name of a place, without spaces.
+fn site_name(place: Place) -> String {
+    place.to_string().replace(' ', "%20")
 }
 
 impl Inner {
@@ -244,6 +262,13 @@ impl Inner {
         }
         let mut sites = std::mem::take(&mut self.names.sites);
         let site = sites.entry(address(meta.made)).or_default();
+        if site.registry.is_none() && !self.names.shared_sites.is_empty() {
+            let name = site_name(meta.made);
+            if self.names.shared_sites.iter().any(|known| **known == name) {
+                site.registry = Some(self.new_cell("names"));
+                site.place = Some(meta.made);
+            }
+        }
         let result = match site.registry {
             Some(registry) if self.in_step => Err(registry),
             Some(_) => Ok(self.name_by_thread(site, kind)),
@@ -251,6 +276,7 @@ impl Inner {
         };
         if site.registry.is_none() && site.all.used > 1 {
             site.registry = Some(self.new_cell("names"));
+            site.place = Some(meta.made);
             self.restart = true;
         }
         self.names.sites = sites;

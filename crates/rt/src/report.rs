@@ -108,6 +108,42 @@ pub(crate) fn differ(
     text
 }
 
+/// A run with two steps in the other order may make so many steps to its end.
+const MOST_STEPS: usize = 10_000;
+
+/// Whether a run with two steps in the other order ends well. It is tried: what the second of them
+/// needs comes before the first, and what a thread cannot do is left out.
+fn passes_reversed(simulator: &mut Simulator, schedule: &Schedule, marked: &[usize]) -> bool {
+    let &[earlier, later] = marked else {
+        return false;
+    };
+    let steps = &schedule.0;
+    let held = &steps[earlier].process;
+    let early = |at: &usize| *at < earlier || (*at <= later && steps[*at].process != *held);
+    let (mut first, rest): (Vec<usize>, Vec<usize>) = (0..steps.len()).partition(early);
+    let begins = first.len();
+    first.extend(rest);
+    simulator.back_to(0);
+    for (made, at) in first.into_iter().enumerate() {
+        let step = &steps[at];
+        let process = simulator.processes().find(&step.process);
+        let ready = process.filter(|&p| simulator.status(p) == Status::Ready);
+        let ready = ready.filter(|_| simulator.failing().is_none());
+        let made_it = ready.is_some_and(|p| simulator.step(p, &step.outcomes).is_ok());
+        if !made_it && made < begins {
+            return false;
+        }
+    }
+    for _ in 0..MOST_STEPS {
+        match simulator.first_ready() {
+            _ if simulator.failing().is_some() => return false,
+            Some(process) => _ = simulator.step(process, &[]),
+            None => return simulator.is_final(),
+        }
+    }
+    false
+}
+
 /// Describes the steps of a schedule.
 fn lines(simulator: &mut Simulator, schedule: &Schedule, marked: &[usize]) -> Vec<Line> {
     let _made = play(simulator, schedule);
@@ -200,6 +236,7 @@ impl Report {
         let _made = play(simulator, schedule);
         let marked = racing(simulator, violation);
         let steps = lines(simulator, schedule, &marked);
+        let passes = passes_reversed(simulator, schedule, &marked);
         let _made = play(simulator, schedule);
         let (what, waiting) = match violation {
             Violation::Failure(site) => {
@@ -216,9 +253,10 @@ impl Report {
             }
         };
         let inputs = simulator.inner(|inner| inputs::collect(inner));
-        let legend = match steps.iter().any(|line| line.racing) {
-            true => " (●: had these come in the other order, all would be well)",
-            false => "",
+        let legend = match (&marked[..], passes) {
+            ([], _) => "",
+            (_, true) => " (●: had these come in the other order, all would be well)",
+            (_, false) => " (●: their order matters)",
         };
         Self {
             replay: inputs::join(schedule, &inputs),

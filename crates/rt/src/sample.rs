@@ -84,18 +84,18 @@ impl Builder {
         let most = self.max_executions.unwrap_or(u64::MAX).min(executions);
         let body: Rc<dyn Fn()> = Rc::new(f);
         self.under_model(
-            |orders| {
-                self.draw(
+            |this, orders| {
+                this.draw(
                     body.clone(),
                     (most, executions),
                     picker.clone(),
                     (orders, &about),
                 )
             },
-            |memory| {
+            |this, memory| {
                 let drawing = Self {
                     max_executions: Some(most),
-                    ..self.clone()
+                    ..this.clone()
                 };
                 let random = Some(Random::new(self.seed));
                 drawing.check_weakly(body.clone(), memory, random, &about)
@@ -120,7 +120,7 @@ impl Builder {
             .ends_at_bound();
         let found = self.walk(&mut simulator, &mut walks)?;
         if found.stopped == StopReason::Certain {
-            simulator.searching = false;
+            (simulator.searching, simulator.switches) = (false, false);
             simulator.inner(|inner| inner.lottery = None);
             let schedule = Schedule::from_run(simulator.events(), simulator.processes());
             let failure = simulator.failing().map(Violation::Failure);
@@ -133,7 +133,7 @@ impl Builder {
                 about,
             );
         }
-        let mut bounds = found.bounds;
+        let mut bounds = self.as_asked(found.bounds);
         // A closure without steps has one execution, and all that are drawn are this one.
         let done = match found.counts.steps {
             0 if bounds.is_empty() => most,

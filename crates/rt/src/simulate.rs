@@ -277,6 +277,9 @@ impl Stage {
             let world = unsafe { &*world };
             world.inner.borrow_mut().me().yielder = yielder;
             let result = catch_unwind(AssertUnwindSafe(body));
+            if world.memory.is_some() {
+                world.leave_loop();
+            }
             world.inner.borrow_mut().death(result.is_err());
         });
         let mut coroutines = self.coroutines.borrow_mut();

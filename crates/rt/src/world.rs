@@ -31,7 +31,7 @@ use crate::clock::Clocks;
 use crate::local::Locals;
 use crate::names::{Meta, Names};
 use crate::spin::Spin;
-use crate::weak::Asking;
+use crate::weak::{Asking, Chosen};
 
 /// A location in the user's source.
 pub(crate) type Place = &'static Location<'static>;
@@ -297,12 +297,16 @@ pub(crate) struct Inner {
     pub guarded: bool,
     /// Whether an ordering weaker than sequential consistency was asked for.
     pub weak: bool,
+    /// The orderings of a search for others, under a memory model.
+    pub chosen: Option<Chosen>,
     /// What was met that cannot be explored under a memory model.
     pub refused: Option<String>,
     /// Whether a thread was suspended as spinning.
     pub spun: bool,
     /// Whether an object has been used, in any execution.
     pub shared: bool,
+    /// Whether a spinning thread is only asked how long it looks again, under a memory model.
+    pub probing: bool,
     /// Choices are drawn from here, if schedules are random.
     pub lottery: Option<Random>,
     /// Number of rounds that a thread may spin in vain before it is suspended.

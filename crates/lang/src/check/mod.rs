@@ -33,7 +33,7 @@ use mazurka_diagnostics::{Diagnostic, Span, nearest};
 use crate::syntax::ast::Name;
 use crate::syntax::parser::{foreign, parse};
 
-pub use ordered::{Ordered, OrderedAccess};
+pub use ordered::OrderedAccess;
 pub use settings::Setting;
 pub use unknowns::Unknowns;
 

@@ -1,39 +1,10 @@
 //! The accesses of a program whose order can be chosen.
 
-use mazurka_core::{AccessOrder, MemoryOrder};
+use mazurka_core::{AccessOrder, MemoryOrder, Ordered};
 use mazurka_diagnostics::Span;
 use rustc_hash::FxHashMap;
 
 use super::hir::{Expr, ExprKind, Place, Program, Stmt, StmtKind, VarId};
-
-/// What an access does, which says which orders it can have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ordered {
-    /// A read.
-    Load,
-    /// A write.
-    Store,
-    /// A read and a write in one step.
-    Update,
-    /// The same, but it may only read.
-    CompareExchange,
-    /// A fence. Relaxed, it is as if it were not there.
-    Fence,
-}
-
-impl Ordered {
-    /// The orders that it can have, no order after a stronger one.
-    pub fn orders(self) -> &'static [MemoryOrder] {
-        use MemoryOrder::{AcqRel, Acquire, Relaxed, Release, SeqCst};
-        match self {
-            Self::Load => &[Relaxed, Acquire, SeqCst],
-            Self::Store => &[Relaxed, Release, SeqCst],
-            Self::Update | Self::CompareExchange | Self::Fence => {
-                &[Relaxed, Acquire, Release, AcqRel, SeqCst]
-            }
-        }
-    }
-}
 
 /// An access to an atomic variable, or a fence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +21,8 @@ impl Program {
     /// The accesses to atomic variables and the fences, in the order of the text.
     ///
     /// ```
-    /// use mazurka_lang::{Ordered, load};
+    /// use mazurka_core::Ordered;
+    /// use mazurka_lang::load;
     ///
     /// let source = "atomicity access  var x: atomic int = 0
     ///     process (i in 0..2) { x.store(1, release); fence(acquire); assert x == 1 }";

@@ -1,26 +1,15 @@
 //! Which orders of accesses are too weak, and which are stronger than needed.
 //!
-//! Each answer is one of searches with other orders. Stronger orders leave fewer executions (in
-//! the models here, as Lahav, Vafeiadis, Kang, Hur, Dreyer show for RC11, "Repairing Sequential
-//! Consistency in C/C++11", PLDI 2017, doi 10.1145/3062341.3062352), so what passes passes with
-//! stronger orders too.
-//!
-//! *Too weak*: a smallest set of places such that the program passes if these are `seq_cst`. It is
-//! a least hitting set (Reiter, "A theory of diagnosis from first principles", Artificial
-//! Intelligence 32, 1987): while a set fails, it is made as large as it can be and still fail; one
-//! of the places outside has to be strengthened. Of the smallest sets it is the first in the order
-//! of the text. Then each order is made as weak as it can be, one after the other.
-//!
-//! *Stronger than needed*: each order is made as weak as it can be, one after the other. Each
-//! search is one of the whole program with all that was weakened before, so the last one that
-//! passed is of the answer.
+//! Each answer is one of searches with other orders; which are tried is said in
+//! `mazurka_memory::orders`.
 
 use std::sync::Arc;
 
 use mazurka_core::record::{Advice, AdvisedAccess, Orders, Place, Record};
-use mazurka_core::{AccessOrder, Bound, Limits, MemoryOrder, Verdict};
+use mazurka_core::{AccessOrder, Bound, Limits, Ordered, Verdict};
 use mazurka_explore::{Budget, Watch};
-use mazurka_lang::{Ordered, OrderedAccess};
+use mazurka_lang::OrderedAccess;
+use mazurka_memory::orders::{self, OrderedPlace};
 use serde::{Deserialize, Serialize};
 
 use super::Wanted;
@@ -240,98 +229,24 @@ impl<'a, 'w, 'd> Advisor<'a, 'w, 'd> {
         }
     }
 
+    /// The accesses as the search for orders sees them.
+    fn places(&self) -> Vec<OrderedPlace> {
+        let place = |access: &OrderedAccess| OrderedPlace {
+            does: access.does,
+            written: access.order,
+        };
+        self.accesses.iter().map(place).collect()
+    }
+
     /// The weakest orders at a smallest set of places with which the program passes, all others as
     /// they are written; none if there are no such orders.
     fn strengthened(&mut self) -> Result<Option<Vec<AccessOrder>>, Stop> {
-        let strongest = AccessOrder::from(MemoryOrder::SeqCst);
-        let weak = |access: &OrderedAccess| access.order != strongest;
-        let places: Vec<usize> = (0..self.accesses.len())
-            .filter(|&at| weak(&self.accesses[at]))
-            .collect();
-        let with = |this: &Self, strong: &[usize]| {
-            let mut orders: Vec<_> = this.accesses.iter().map(|access| access.order).collect();
-            strong.iter().for_each(|&at| orders[at] = strongest);
-            orders
-        };
-        if places.is_empty() || !self.passes(&with(self, &places))? {
-            return Ok(None);
-        }
-        let mut cores: Vec<Vec<usize>> = Vec::new();
-        let set = loop {
-            let set = least_hitting_set(&cores);
-            if self.passes(&with(self, &set))? {
-                break set;
-            }
-            let mut failing = set;
-            for &at in &places {
-                if !failing.contains(&at) {
-                    failing.push(at);
-                    if self.passes(&with(self, &failing))? {
-                        failing.pop();
-                    }
-                }
-            }
-            let core = places.iter().copied();
-            cores.push(core.filter(|at| !failing.contains(at)).collect());
-        };
-        let mut orders = with(self, &set);
-        for at in set {
-            let written = self.accesses[at].order;
-            self.weaken(at, &mut orders, written)?;
-        }
-        Ok(Some(orders))
+        orders::strengthened(&self.places(), &mut |orders| self.passes(orders))
     }
 
     /// The weakest orders with which the program still passes, as far as they are known.
     fn weakened(&mut self) -> (Vec<AccessOrder>, Option<Stop>) {
-        let mut orders: Vec<_> = self.accesses.iter().map(|access| access.order).collect();
-        let relaxed = AccessOrder::from(MemoryOrder::Relaxed);
-        for at in 0..orders.len() {
-            if let Err(stop) = self.weaken(at, &mut orders, relaxed) {
-                orders.truncate(at);
-                return (orders, Some(stop));
-            }
-        }
-        (orders, None)
-    }
-
-    /// Makes one order, with which the program passes, as weak as it can be and not weaker than
-    /// the least.
-    fn weaken(
-        &mut self,
-        at: usize,
-        orders: &mut [AccessOrder],
-        least: AccessOrder,
-    ) -> Result<(), Stop> {
-        let does = self.accesses[at].does;
-        let passing = orders[at];
-        let fails_apart = does == Ordered::CompareExchange;
-        for &order in does.orders() {
-            if order != passing.order && between(least.order, order, passing.order) {
-                orders[at] = match fails_apart {
-                    true => AccessOrder { order, ..passing },
-                    false => order.into(),
-                };
-                if self.passes(orders)? {
-                    break;
-                }
-                orders[at] = passing;
-            }
-        }
-        if !fails_apart {
-            return Ok(());
-        }
-        let passing = orders[at];
-        for &failure in Ordered::Load.orders() {
-            if failure != passing.failure && between(least.failure, failure, passing.failure) {
-                orders[at] = AccessOrder { failure, ..passing };
-                if self.passes(orders)? {
-                    break;
-                }
-                orders[at] = passing;
-            }
-        }
-        Ok(())
+        orders::weakened(&self.places(), &mut |orders| self.passes(orders))
     }
 
     fn told(&self, orders: &[Option<AccessOrder>]) -> Vec<AdvisedAccess> {
@@ -362,80 +277,5 @@ impl<'a, 'w, 'd> Advisor<'a, 'w, 'd> {
             }
         };
         self.accesses.iter().zip(orders).map(tell).collect()
-    }
-}
-
-/// Whether an order is not weaker than the least and not stronger than the most.
-fn between(least: MemoryOrder, order: MemoryOrder, most: MemoryOrder) -> bool {
-    let includes = |strong: MemoryOrder, weak: MemoryOrder| {
-        let sc = MemoryOrder::SeqCst;
-        (strong.acquires() || !weak.acquires())
-            && (strong.releases() || !weak.releases())
-            && (strong == sc || weak != sc)
-    };
-    includes(order, least) && includes(most, order)
-}
-
-/// The first of the smallest sets that have an element of each of these lists, in the order of
-/// their elements.
-fn least_hitting_set(lists: &[Vec<usize>]) -> Vec<usize> {
-    let lists: Vec<&Vec<usize>> = lists.iter().collect();
-    let sizes = 0..=lists.len();
-    let mut found = sizes.map(|size| hitting_set(&lists, 0, size));
-    found.find_map(|set| set).unwrap_or_default()
-}
-
-/// The first set of so many elements, none less than the first, that hits all lists.
-fn hitting_set(lists: &[&Vec<usize>], first: usize, size: usize) -> Option<Vec<usize>> {
-    if lists.is_empty() {
-        return Some(Vec::new());
-    }
-    if size == 0 {
-        return None;
-    }
-    // A list is hit by its last element at the latest.
-    let last = lists.iter().filter_map(|list| list.iter().max()).min()?;
-    for element in first..=*last {
-        let rest: Vec<&Vec<usize>> = lists
-            .iter()
-            .filter(|list| !list.contains(&element))
-            .copied()
-            .collect();
-        if rest.len() < lists.len()
-            && let Some(mut set) = hitting_set(&rest, element + 1, size - 1)
-        {
-            set.insert(0, element);
-            return Some(set);
-        }
-    }
-    None
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn hitting_sets_are_smallest_and_first() {
-        assert!(least_hitting_set(&[]).is_empty());
-        assert_eq!(least_hitting_set(&[vec![2, 1]]), [1]);
-        assert_eq!(
-            least_hitting_set(&[vec![0, 3], vec![1, 3], vec![2, 3]]),
-            [3]
-        );
-        assert_eq!(
-            least_hitting_set(&[vec![0, 2], vec![1, 2], vec![4]]),
-            [2, 4]
-        );
-        assert_eq!(least_hitting_set(&[vec![0, 1], vec![2, 3]]), [0, 2]);
-    }
-
-    #[test]
-    fn orders_are_a_lattice() {
-        use MemoryOrder::{AcqRel, Acquire, Relaxed, Release, SeqCst};
-        assert!(between(Relaxed, Acquire, SeqCst));
-        assert!(between(Acquire, AcqRel, SeqCst));
-        assert!(!between(Acquire, Release, SeqCst));
-        assert!(!between(Relaxed, Release, Acquire));
     }
 }

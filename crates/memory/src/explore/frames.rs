@@ -339,7 +339,7 @@ impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
             if waits || (event.kind.reads_exclusively() && !self.can_take(&event)) {
                 continue;
             }
-            if self.try_read(event)? {
+            if self.try_read(event, effect)? {
                 return ControlFlow::Continue(true);
             }
             self.graph.undo(frame.mark);
@@ -353,7 +353,7 @@ impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
             (event.kind, event.order) = frame.reads.with(Effect::Wait);
             event.rf = self.graph.write_at(loc, last);
             event.value = self.graph.value_at(loc, last);
-            return self.try_read(event);
+            return self.try_read(event, Effect::Wait);
         }
         ControlFlow::Continue(false)
     }
@@ -385,16 +385,17 @@ impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
         }
     }
 
-    /// Adds a read. Returns whether the graph is consistent and without a race.
-    pub(super) fn try_read(&mut self, event: Event) -> ControlFlow<(), bool> {
+    /// Adds a read, whose value has this effect. Returns whether the graph is consistent and without
+    /// a race.
+    pub(super) fn try_read(&mut self, event: Event, effect: Effect) -> ControlFlow<(), bool> {
         self.count_step()?;
         let slot = self.add(event);
         if !self.model.admits(&self.graph, slot) {
             return ControlFlow::Continue(false);
         }
-        if event.kind.reads_exclusively() {
+        if let (true, Effect::Write(value)) = (event.kind.reads_exclusively(), effect) {
             // Whether it races is known when it has written: before, the graph need not exist.
-            self.urgent = Some(event.thread);
+            self.urgent = Some((event.thread, value));
             return ControlFlow::Continue(true);
         }
         self.is_free_of_races(slot)

@@ -69,7 +69,7 @@ use mazurka_core::{Bound, Limits};
 use crate::graph::{Event, Graph, Kind, Slot};
 use crate::models::{Memory, Model, Ra, Rc11, Sc, Tso};
 use crate::planted::Planted;
-use crate::program::{Action, Effect, Loc, MemoryOrder, Program, ThreadId};
+use crate::program::{Action, Effect, Loc, MemoryOrder, Program, ThreadId, Value};
 use crate::runner::Runner;
 use crate::schedule::Schedule;
 use frames::{ChoiceFrame, Frame, Open, ReadFrame, Reads, WriteFrame};
@@ -141,8 +141,8 @@ struct Explorer<'a, P, M, V> {
     graph: Graph,
     frames: Vec<Open>,
     cut: parts::Cut,
-    /// The thread whose update has read and must write next.
-    urgent: Option<ThreadId>,
+    /// The thread whose update has read and must write next, and what it writes.
+    urgent: Option<(ThreadId, Value)>,
     found: Found,
     /// Whether a limit has ended the search.
     limited: bool,
@@ -206,11 +206,15 @@ impl<'a, P: Program, M: Model, V: Visitor<P>> Explorer<'a, P, M, V> {
     /// Adds events until no thread can go on, or none of the ways to go on is consistent.
     fn extend(&mut self) -> ControlFlow<()> {
         loop {
-            let goes_on = match self.next() {
-                // The second event of an update belongs to the step of the first.
-                Next::Step(..) if self.urgent.is_none() && self.is_too_long() => {
+            // The second event of an update belongs to the step of the first.
+            if let Some(frame) = self.exclusive_frame() {
+                if !self.open(frame)? {
                     return ControlFlow::Continue(());
                 }
+                continue;
+            }
+            let goes_on = match self.next() {
+                Next::Step(..) if self.is_too_long() => return ControlFlow::Continue(()),
                 Next::Step(thread, action) => self.step(thread, action, false)?,
                 Next::Parked(thread, action) => self.step(thread, action, true)?,
                 Next::Nothing => self.end()?,
@@ -278,10 +282,6 @@ impl<'a, P: Program, M: Model, V: Visitor<P>> Explorer<'a, P, M, V> {
 
     /// What can happen next: a function of the graph.
     fn next(&mut self) -> Next {
-        if let Some(thread) = self.urgent {
-            let action = self.runner.action(&mut self.graph, thread);
-            return Next::Step(thread, action);
-        }
         let mut parked = Next::Nothing;
         for thread in (0..self.graph.threads()).map(ThreadId) {
             if !self.is_running(thread) {
@@ -369,7 +369,6 @@ impl<'a, P: Program, M: Model, V: Visitor<P>> Explorer<'a, P, M, V> {
             Action::Unlock { loc } => {
                 self.write_frame(Event::new(thread, Kind::Unlock, MemoryOrder::Release, loc))
             }
-            _ if self.urgent.is_some() => self.exclusive_frame(thread, action),
             _ => Frame::Read(self.read_frame(thread, action, parked)),
         };
         self.open(frame)
@@ -417,17 +416,15 @@ impl<'a, P: Program, M: Model, V: Visitor<P>> Explorer<'a, P, M, V> {
         Frame::Write(self.with_places(frame))
     }
 
-    /// The ways of the write of an update or lock that has read.
-    fn exclusive_frame(&mut self, thread: ThreadId, action: Action) -> Frame {
+    /// The ways of the write of an update or lock that has read, if there is one.
+    fn exclusive_frame(&mut self) -> Option<Frame> {
+        let (thread, value) = self.urgent?;
         let read = self.graph.tip(thread).expect("an update reads first");
         let read = *self.graph.event(read);
-        let (kind, value) = match action {
-            Action::Lock { .. } => (Kind::LockWrite, 1),
-            _ => match self.runner.modify(&mut self.graph, thread, read.value) {
-                Effect::Write(value) => (Kind::UpdateWrite, value),
-                effect => unreachable!("an update that writes has the effect {effect:?}"),
-            },
+        let kind = match read.kind {
+            Kind::LockRead => Kind::LockWrite,
+            _ => Kind::UpdateWrite,
         };
-        self.write_frame(Event::new(thread, kind, read.order, read.loc).with(value))
+        Some(self.write_frame(Event::new(thread, kind, read.order, read.loc).with(value)))
     }
 }

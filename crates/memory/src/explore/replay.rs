@@ -222,13 +222,10 @@ impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
             return ControlFlow::Continue(false);
         };
         let read = self.advance(&mut Frame::Read(frame))?;
-        if !read || self.urgent.is_none() {
-            return ControlFlow::Continue(read);
-        }
-        let frame = self.exclusive_frame(thread, action);
+        let frame = self.exclusive_frame().filter(|_| read);
         self.urgent = None;
-        let Frame::Write(mut frame) = frame else {
-            return ControlFlow::Continue(false);
+        let Some(Frame::Write(mut frame)) = frame else {
+            return ControlFlow::Continue(read);
         };
         match self.next_place(&mut frame) {
             Some(place) => self

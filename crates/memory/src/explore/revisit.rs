@@ -147,7 +147,7 @@ impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
         match self.try_write(write, place)? {
             Some(slot) => {
                 event.rf = slot;
-                self.try_read(event)
+                self.try_read(event, effect)
             }
             None => ControlFlow::Continue(false),
         }

@@ -13,6 +13,8 @@ use std::sync::atomic as real;
 
 pub use std::sync::atomic::{Ordering, compiler_fence};
 
+use mazurka_core::{AccessOrder, MemoryOrder, Ordered};
+
 use crate::names::Meta;
 use crate::weak::order_of;
 use crate::world::{Inner, Pending, Place, World, wakes, world};
@@ -59,9 +61,13 @@ pub fn fence(order: Ordering) {
                 "there is no such thing as a relaxed fence"
             );
             if world.memory.is_some() {
-                let pending = Pending::new(None, ("", "fence"), Location::caller());
-                world.fence(order_of(order), pending);
-                return world.note(|| format!("{order:?}"));
+                let (what, place) = (("", "fence"), Location::caller());
+                let chosen = world.chosen(Ordered::Fence, order_of(order).into(), what, place);
+                if chosen.order != MemoryOrder::Relaxed {
+                    world.fence(chosen.order, Pending::new(None, what, place));
+                    world.note(|| format!("{:?}", chosen.order));
+                }
+                return;
             }
             let mut inner = world.inner.borrow_mut();
             let current = inner.current;
@@ -202,7 +208,9 @@ macro_rules! atomic {
                     self.start(world);
                     // The real atomic also checks that the ordering is valid for loads.
                     let initial = self.0.value.load(order);
-                    return self.load_weakly(world, initial, order, Location::caller());
+                    let (what, place) = ((Self::KIND, "load"), Location::caller());
+                    let chosen = world.chosen(Ordered::Load, order_of(order).into(), what, place);
+                    return self.load_weakly(world, initial, chosen.order, place);
                 }
                 let cell = self.cell(world);
                 world.turn(Pending::read(cell, (Self::KIND, "load"), Location::caller()));
@@ -224,7 +232,9 @@ macro_rules! atomic {
                 let pending = Pending::write(cell, (Self::KIND, "store"), Location::caller());
                 if world.memory.is_some() {
                     check_store(order);
-                    world.store_bits(cell, order_of(order), value.to_bits(), pending);
+                    let (order, what, place) = (order_of(order), pending.what, pending.place);
+                    let chosen = world.chosen(Ordered::Store, order.into(), what, place);
+                    world.store_bits(cell, chosen.order, value.to_bits(), pending);
                     return world.note(|| format!("{value:?}"));
                 }
                 world.turn(pending);
@@ -239,12 +249,12 @@ macro_rules! atomic {
                 &self,
                 world: &World,
                 initial: $value,
-                order: Ordering,
+                order: MemoryOrder,
                 place: Place,
             ) -> $value {
                 let cell = self.cell(world);
                 let pending = Pending::read(cell, (Self::KIND, "load"), place);
-                let bits = world.load_bits(cell, order_of(order), initial.to_bits(), pending);
+                let bits = world.load_bits(cell, order, initial.to_bits(), pending);
                 let value = <$value as Bits>::from_bits(bits);
                 world.note(|| format!("{value:?}"));
                 value
@@ -255,7 +265,7 @@ macro_rules! atomic {
             fn update_weakly(
                 &self,
                 world: &World,
-                orders: [Ordering; 2],
+                orders: AccessOrder,
                 change: &dyn Fn($value) -> Option<$value>,
                 what: (&'static str, Place),
             ) -> ($value, Option<$value>) {
@@ -265,7 +275,7 @@ macro_rules! atomic {
                 let from = <$value as Bits>::from_bits;
                 let change_bits = |bits| change(from(bits)).map(Bits::to_bits);
                 let initial = self.0.value.load(Ordering::Relaxed).to_bits();
-                let orders = orders.map(order_of);
+                let orders = [orders.order, orders.failure];
                 let rule: &dyn Fn(u64) -> Option<u64> = &change_bits;
                 let (old, wrote) = world.update_bits(cell, orders, (initial, rule), pending);
                 let old = from(old);
@@ -290,7 +300,8 @@ macro_rules! atomic {
                         change(&value);
                         Some(value.into_inner())
                     };
-                    let orders = [order, of_load(order)];
+                    let (written, what) = (order_of(order).into(), (Self::KIND, verb));
+                    let orders = world.chosen(Ordered::Update, written, what, place);
                     let what = (verb, place);
                     let (old, new) = self.update_weakly(world, orders, &change, what);
                     world.note(|| match new {
@@ -363,6 +374,19 @@ macro_rules! atomic {
                 }
             }
 
+            /// The orders of an exchange under a memory model.
+            fn chosen(
+                world: &World,
+                [success, failure]: [Ordering; 2],
+                (verb, place): (&'static str, Place),
+            ) -> AccessOrder {
+                let written = AccessOrder {
+                    order: order_of(success),
+                    failure: order_of(failure),
+                };
+                world.chosen(Ordered::CompareExchange, written, (Self::KIND, verb), place)
+            }
+
             fn exchange(&self, wanted: Exchange<$value>, place: Place) -> Result<$value, $value> {
                 let Exchange { verb, current, new, success, failure } = wanted;
                 let Some(world) = world() else {
@@ -371,8 +395,9 @@ macro_rules! atomic {
                 if world.memory.is_some() {
                     check_exchange(success, failure);
                     let change = |old| (old == current).then_some(new);
+                    let orders = Self::chosen(world, [success, failure], (verb, place));
                     let what = (verb, place);
-                    let (old, wrote) = self.update_weakly(world, [success, failure], &change, what);
+                    let (old, wrote) = self.update_weakly(world, orders, &change, what);
                     world.note(|| match wrote {
                         Some(new) => format!("{old:?} → {new:?}"),
                         None => format!("{old:?}, not {current:?}: failed"),
@@ -412,7 +437,17 @@ macro_rules! atomic {
                 F: FnMut($value) -> Option<$value>,
             {
                 let place = Location::caller();
-                let mut old = self.load(fetch_order);
+                let mut old = match world().filter(|world| world.memory.is_some()) {
+                    None => self.load(fetch_order),
+                    Some(world) => {
+                        // It has the ordering of an exchange that fails.
+                        self.start(world);
+                        let initial = self.0.value.load(fetch_order);
+                        let what = ("fetch_update", place);
+                        let orders = Self::chosen(world, [set_order, fetch_order], what);
+                        self.load_weakly(world, initial, orders.failure, place)
+                    }
+                };
                 while let Some(new) = f(old) {
                     let wanted = Exchange {
                         verb: "fetch_update",
@@ -490,7 +525,7 @@ macro_rules! atomic {
                 if let (Some(_), Some(cell)) = (world.memory, used) {
                     let initial = self.0.value.load(Ordering::Relaxed).to_bits();
                     let pending = Pending::read(cell, (Self::KIND, "get_mut"), place);
-                    let order = mazurka_memory::MemoryOrder::Plain;
+                    let order = MemoryOrder::Plain;
                     let bits = world.load_bits(cell, order, initial, pending);
                     *self.0.value.get_mut() = <$value as Bits>::from_bits(bits);
                     self.0.meta.forget(world.inner.borrow().epoch);
@@ -502,7 +537,13 @@ macro_rules! atomic {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 match world().filter(|world| world.memory.is_some()) {
                     None => self.0.value.fmt(f),
-                    Some(_) => fmt::Debug::fmt(&self.load(Ordering::Relaxed), f),
+                    Some(world) => {
+                        self.start(world);
+                        let initial = self.0.value.load(Ordering::Relaxed);
+                        let place = Location::caller();
+                        let value = self.load_weakly(world, initial, MemoryOrder::Relaxed, place);
+                        fmt::Debug::fmt(&value, f)
+                    }
                 }
             }
         }

@@ -14,7 +14,7 @@ use super::tell;
 use crate::builder::{Builder, Summary, explain};
 use crate::check::{Outcomes, Results, too_long};
 use crate::hook;
-use crate::report::{self, About};
+use crate::report::{self, About, Report};
 use crate::simulate::Stop;
 use crate::world::world;
 
@@ -50,11 +50,14 @@ impl Builder {
         if self.max_preemptions.is_some() {
             return Err(Refused("a bound on preemptions".into()));
         }
-        let explored = self.explore_weakly(program, way).map_err(Refused)?;
-        if let Some(fault) = &explored.fault {
-            let count = explored.executions.max(1);
-            fail(program, way.memory, fault, count, about);
-        }
+        let explored = loop {
+            let explored = self.explore_weakly(program, way).map_err(Refused)?;
+            let Some(fault) = &explored.fault else {
+                break explored;
+            };
+            // The run that is told may show something that the search must know from the start.
+            fail(program, way.memory, fault, explored.executions, about);
+        };
         if self.max_depth.is_none() {
             let mut bounds = explored.bounds.iter();
             let long = bounds.find(|bound| matches!(bound, Bound::MaxDepth(_)));
@@ -177,14 +180,22 @@ impl Builder {
             Ok(schedule) => schedule,
             Err(error) => panic!("mazurka: {error}"),
         };
-        let (replay, site) = loop {
+        let explored = Explored {
+            executions: 1,
+            bounds: vec![Bound::MaxExecutions(1)],
+            ..Explored::default()
+        };
+        loop {
             program.reset();
             let run = AssertUnwindSafe(|| {
                 let replay = replay_graph(&mut program, memory, &schedule);
                 replay.map(|(replay, _)| replay)
             });
             match catch_unwind(run) {
-                Ok(Ok(replay)) => break (replay, program.unnoticed()),
+                Ok(Ok(replay)) => match fault_of(&replay, program.unnoticed()) {
+                    Some(fault) => fail(&mut program, memory, &(fault, schedule.clone()), 1, about),
+                    None => return self.weak_summary(&program, memory, &explored, false),
+                },
                 Ok(Err(error)) => panic!(
                     "mazurka: the schedule does not fit: {error}. Is this the program that it was printed for?"
                 ),
@@ -195,16 +206,7 @@ impl Builder {
                     Err(other) => resume_unwind(other),
                 },
             }
-        };
-        if let Some(fault) = fault_of(&replay, site) {
-            fail(&mut program, memory, &(fault, schedule), 1, about);
         }
-        let explored = Explored {
-            executions: 1,
-            bounds: vec![Bound::MaxExecutions(1)],
-            ..Explored::default()
-        };
-        self.weak_summary(&program, memory, &explored, false)
     }
 }
 
@@ -220,21 +222,38 @@ fn fault_of(replay: &Replay, unnoticed: Option<u32>) -> Option<Fault> {
     fault.or_else(|| (replay.ending == Some(Ending::Deadlock)).then_some(Fault::Deadlock))
 }
 
-/// Panics with a report.
+/// Panics with a report. Returns if the search must start again.
 fn fail(
     program: &mut WeakProgram,
     memory: Memory,
     fault: &(Fault, Schedule),
     executions: u64,
     about: &About,
-) -> ! {
+) {
+    if let Some(report) = tell_fault(program, memory, fault) {
+        panic!("{}", report.text(executions.max(1), about));
+    }
+}
+
+/// Reports a fault. Returns nothing if the search must start again, because the run has shown
+/// something that it must know from the start.
+pub(super) fn tell_fault(
+    program: &mut WeakProgram,
+    memory: Memory,
+    fault: &(Fault, Schedule),
+) -> Option<Report> {
     let told = catch_unwind(AssertUnwindSafe(|| tell::report(program, memory, fault)));
     match told {
-        Ok(Ok(report)) => panic!("{}", report.text(executions, about)),
+        Ok(Ok(report)) => return Some(report),
         Ok(Err(error)) => panic!("{}", report::divergence(&error)),
-        Err(payload) => match payload.downcast::<Stop>() {
-            Ok(_) => panic!("{}", report::divergence("something new was met")),
+        Err(payload) => match payload.downcast::<Stop>().map(|stop| *stop) {
+            Ok(Stop::Restart) => program.record(false),
+            Ok(Stop::Diverged(how)) => panic!("{}", report::divergence(&how)),
+            Ok(Stop::Refused(_) | Stop::Weak) => {
+                panic!("{}", report::divergence("something new was met"))
+            }
             Err(other) => resume_unwind(other),
         },
     }
+    None
 }

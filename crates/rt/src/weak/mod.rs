@@ -28,8 +28,12 @@
 //! | `search.rs` | searches, and what they find |
 //! | `check.rs` | verdicts |
 //! | `tell.rs` | reports and replays |
+//! | `orders.rs` | orderings that are too weak, or stronger than needed |
+//! | `facts.rs` | what a replay has to know from the start |
 
 mod check;
+mod facts;
+mod orders;
 mod program;
 mod search;
 mod spin;
@@ -43,6 +47,8 @@ use mazurka_memory::{Action, Effect, Loc, MemoryOrder, Value};
 
 use crate::world::{Inner, Life, Pending, Until, World};
 pub(crate) use check::Refused;
+pub(crate) use orders::Chosen;
+pub use orders::{OrderingPlace, Orderings, orderings};
 use spin::{Round, Seen};
 pub(crate) use tell::split;
 

@@ -27,6 +27,8 @@ pub(crate) struct WeakProgram {
     log: Vec<(ThreadId, Value)>,
     /// Whether there is a run.
     begun: bool,
+    /// The number of rounds in vain that every search explores.
+    pub spins: u32,
     /// Returns the result of an execution, for checks of determinism.
     pub observe: Option<Rc<dyn Fn() -> u64>>,
 }
@@ -38,6 +40,7 @@ impl WeakProgram {
             table: ProcessTable::new(1),
             log: Vec::new(),
             begun: false,
+            spins: wishes.spins,
             observe: None,
         }
     }
@@ -133,12 +136,15 @@ impl WeakProgram {
     /// write of a location.
     pub fn has_seen_all(&self, thread: ThreadId, last: impl Fn(Loc) -> Value) -> bool {
         let inner = self.stage.world.inner.borrow();
-        let waits = inner.threads[thread.index()].asking.round.waits_for();
-        let mut watched = waits.unwrap_or_default().iter();
-        watched.all(|&(cell, seen)| match seen {
+        let round = &inner.threads[thread.index()].asking.round;
+        let unchanged = |(cell, seen)| match seen {
             Seen::Bits { bits, initial } => inner.bits_of(last(Loc(cell)), initial) == bits,
             Seen::Number(value) => last(Loc(cell)) == value,
-        })
+        };
+        let before = round.read_before();
+        let mut waits = round.waits_for().into_iter().flatten();
+        let told_elsewhere = !before.is_empty() && before.iter().copied().all(unchanged);
+        waits.all(unchanged) && !told_elsewhere
     }
 
     /// Lets a spinning thread look again and again, though nothing changes. Returns the number of
@@ -151,6 +157,7 @@ impl WeakProgram {
             (thread.asking.round.yields, spins)
         };
         let (before, _) = state(self);
+        self.inner(|inner| inner.probing = true);
         let mut steps = 0;
         let rounds = loop {
             let action = self.pending(thread);
@@ -177,6 +184,7 @@ impl WeakProgram {
             self.answer(thread, value);
             self.log.truncate(length);
         };
+        self.inner(|inner| inner.probing = false);
         self.run_again();
         rounds
     }

@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::time::Instant;
 
 use mazurka_core::{Bound, Random};
 use mazurka_memory::schedule::Schedule;
@@ -70,8 +71,9 @@ impl Builder {
         program: &mut WeakProgram,
         way: &Way,
     ) -> Result<Explored, String> {
-        let limits = self.limits();
+        let start = Instant::now();
         loop {
+            let limits = self.after(start.elapsed()).limits();
             let mut watch = Watch {
                 everything: way.everything,
                 compares: way.compares,
@@ -88,7 +90,10 @@ impl Builder {
             let found = match catch_unwind(search) {
                 Ok(found) => found,
                 Err(payload) => match payload.downcast::<Stop>().map(|stop| *stop) {
-                    Ok(Stop::Restart | Stop::Weak) => continue,
+                    Ok(Stop::Restart | Stop::Weak) => {
+                        self.look_at_spins(program)?;
+                        continue;
+                    }
                     Ok(Stop::Refused(what)) => return Err(what),
                     // A test that did not ask for a model goes on without.
                     Ok(Stop::Diverged(how)) if self.memory.is_none() => return Err(how),
@@ -97,18 +102,26 @@ impl Builder {
                 },
             };
             match watch.rounds {
-                None => return Ok(watch.conclude(found)),
+                None => {
+                    let mut explored = watch.conclude(found);
+                    explored.bounds = self.as_asked(explored.bounds);
+                    return Ok(explored);
+                }
                 // Each time more rounds may be in vain.
                 Some(rounds) => {
-                    let spins = program.inner(|inner| {
-                        inner.spins += rounds.max(1);
-                        inner.spins
-                    });
-                    if spins > self.spins + MOST_ROUNDS {
-                        return Err(format!("a spin loop that gives up after {spins} rounds"));
-                    }
+                    program.inner(|inner| inner.spins += rounds.max(1));
+                    self.look_at_spins(program)?;
                 }
             }
+        }
+    }
+
+    /// Looks whether the loops of a program give up soon enough.
+    fn look_at_spins(&self, program: &WeakProgram) -> Result<(), String> {
+        let spins = program.inner(|inner| inner.spins);
+        match spins > self.spins + MOST_ROUNDS {
+            true => Err(format!("a spin loop that gives up after {spins} rounds")),
+            false => Ok(()),
         }
     }
 }

@@ -6,7 +6,14 @@
 //! was there already (`swap(true)` of a lock that is held) changes nothing, too.
 //!
 //! If the round read several locations, which of them is the first to differ is a choice; an
-//! execution in which an earlier one differs is discarded, since another choice has it.
+//! execution in which another one differs before is discarded, since another choice has it.
+//!
+//! The first round also has what the thread read before the loop, which the next round does not
+//! read again. So the chosen location may stay *unread*. Of the choices with which a thread goes on
+//! like that, the first unread location stands for all. If the thread yields again and has read
+//! only what it knew, that shorter round is the loop. It need not go on, since the choice of one of
+//! its locations does: it is only explored whether it waits there for ever (*hopeless*), which that
+//! other choice does not tell if what was read before the loop has changed.
 //!
 //! Where no thread can go on, such an await is stuck at the last write. Its execution counts as a
 //! deadlock only if all locations of the round are as they were read, and if the thread, left to
@@ -32,6 +39,15 @@ const MOST_WATCHED: usize = 32;
 /// So many rounds in a row may take locks and change nothing.
 const MOST_IN_LOCKS: u32 = 4;
 
+/// A location of a round in vain.
+#[derive(Clone, Copy, Debug)]
+struct Spun {
+    cell: u32,
+    seen: Seen,
+    /// Whether the next round has read it.
+    again: bool,
+}
+
 /// What a thread has done since its last yield.
 #[derive(Debug, Default)]
 pub(super) struct Round {
@@ -46,11 +62,15 @@ pub(super) struct Round {
     /// Rounds in vain in a row that took locks.
     in_locks: u32,
     /// What the round before read, if it was in vain: one of these reads has to differ.
-    spun: Vec<(u32, Seen)>,
+    spun: Vec<Spun>,
     /// The index of the first that differs.
     chosen: usize,
     /// Whether the thread has not yet read that one again.
     open: bool,
+    /// Whether the round is only to wait for ever.
+    hopeless: bool,
+    /// What it read before the loop that makes it hopeless.
+    before: Vec<(u32, Seen)>,
     /// How often it has yielded.
     pub yields: u32,
     /// How many waits in a row have timed out.
@@ -61,7 +81,9 @@ impl Round {
     pub fn reset(&mut self) {
         self.start();
         self.spun.clear();
-        (self.vain, self.in_locks, self.open) = (0, 0, false);
+        self.before.clear();
+        (self.vain, self.in_locks) = (0, 0);
+        (self.open, self.hopeless) = (false, false);
         (self.yields, self.timeouts) = (0, 0);
     }
 
@@ -76,8 +98,8 @@ impl Round {
 
     /// What the next read of a location must not see, if there is something.
     pub fn stale(&self, cell: u32) -> Option<Seen> {
-        let (chosen, seen) = *self.spun.get(self.chosen)?;
-        (self.open && chosen == cell).then_some(seen)
+        let chosen = self.spun.get(self.chosen)?;
+        (self.open && chosen.cell == cell).then_some(chosen.seen)
     }
 
     /// Notes a read of a location. Returns whether it is one of which this round was not to be.
@@ -85,13 +107,54 @@ impl Round {
         if !self.open {
             return false;
         }
-        let Some(at) = self.spun.iter().position(|(known, _)| *known == cell) else {
+        let Some(at) = self.spun.iter().position(|spun| spun.cell == cell) else {
             return false;
         };
+        let spun = &mut self.spun[at];
+        if std::mem::replace(&mut spun.again, true) {
+            return false;
+        }
         if at == self.chosen {
             self.open = false;
+            return self.hopeless;
         }
-        at < self.chosen && self.spun[at].1 != seen
+        spun.seen != seen
+    }
+
+    /// Whether the chosen location stands for all that the round has not read.
+    fn stands_for_unread(&self) -> bool {
+        self.spun.iter().position(|spun| !spun.again) == Some(self.chosen)
+    }
+
+    /// Whether all that the round has read was read by the round before, with the same values.
+    fn repeats(&self) -> bool {
+        let mut watched = self.watched.iter();
+        watched.all(|&(cell, seen)| {
+            let mut spun = self.spun.iter();
+            spun.any(|spun| spun.cell == cell && spun.seen == seen)
+        })
+    }
+
+    /// Takes the round that ends for the loop.
+    fn shorten(&mut self) {
+        let left_out = |spun: &&Spun| self.watched.iter().all(|(cell, _)| *cell != spun.cell);
+        let left_out = self.spun.iter().filter(left_out);
+        self.before
+            .extend(left_out.map(|spun| (spun.cell, spun.seen)));
+        self.spin_on();
+        (self.hopeless, self.chosen, self.open) = (true, 0, true);
+    }
+
+    /// The next round must differ from the one that ends.
+    fn spin_on(&mut self) {
+        self.spun.clear();
+        let spun = |&(cell, seen)| Spun {
+            cell,
+            seen,
+            again: false,
+        };
+        self.spun.extend(self.watched.iter().map(spun));
+        self.start();
     }
 
     fn watch(&mut self, cell: u32, seen: Seen) {
@@ -107,17 +170,43 @@ impl Round {
     }
 
     /// What the thread spins on, while it waits for a change.
-    pub fn waits_for(&self) -> Option<&[(u32, Seen)]> {
-        self.open.then_some(&self.spun[..])
+    pub fn waits_for(&self) -> Option<impl Iterator<Item = (u32, Seen)>> {
+        let all = self.spun.iter().map(|spun| (spun.cell, spun.seen));
+        self.open.then_some(all)
+    }
+
+    /// What it read before the loop, if it is one for which another choice stands unless that has
+    /// changed.
+    pub fn read_before(&self) -> &[(u32, Seen)] {
+        &self.before
     }
 }
 
 impl World {
     /// Notes that the current thread has changed something.
     pub(crate) fn progress(&self) {
+        self.leave_loop();
         let mut inner = self.inner.borrow_mut();
         let round = &mut inner.me().asking.round;
         (round.progress, round.open, round.timeouts) = (true, false, 0);
+    }
+
+    /// The current thread goes on, or ends, and does not spin.
+    pub(crate) fn leave_loop(&self) {
+        {
+            let mut inner = self.inner.borrow_mut();
+            let probing = inner.probing;
+            let round = &inner.me().asking.round;
+            if probing || !round.open || (round.stands_for_unread() && !round.hopeless) {
+                return;
+            }
+            if round.hopeless {
+                // It gives up after so many rounds.
+                inner.spins += 1;
+                inner.restart = true;
+            }
+        }
+        self.discard();
     }
 
     /// Notes what the current thread has read, without changing anything.
@@ -130,6 +219,9 @@ impl World {
     pub(super) fn check_spun(&self, cell: u32, seen: Seen) {
         let wrong = {
             let mut inner = self.inner.borrow_mut();
+            if inner.probing {
+                return;
+            }
             inner.me().asking.round.read_again(cell, seen)
         };
         if wrong {
@@ -141,29 +233,38 @@ impl World {
     pub(crate) fn end_round(&self, verb: &'static str, place: Place) {
         let (watched, locked) = {
             let mut inner = self.inner.borrow_mut();
-            let spins = inner.spins;
+            let (spins, probing) = (inner.spins, inner.probing);
             let round = &mut inner.me().asking.round;
             round.yields += 1;
-            if round.open {
-                // It has read nothing since it yielded last: this is the same pause.
+            if probing {
                 return;
+            }
+            if round.open {
+                // If it has read nothing since it yielded last, this is the same pause.
+                let repeats = !round.watched.is_empty() && !round.locked && round.repeats();
+                if !repeats {
+                    return;
+                }
+                if round.stands_for_unread() {
+                    return round.shorten();
+                }
+                drop(inner);
+                self.discard();
             }
             if round.progress {
                 (round.vain, round.in_locks) = (0, 0);
             }
             let (progress, locked) = (round.progress, round.locked);
-            let watched = std::mem::take(&mut round.watched);
-            round.start();
-            if progress || (watched.is_empty() && !locked) {
-                return;
+            let count = round.watched.len();
+            if progress || (count == 0 && !locked) {
+                return round.start();
             }
             round.vain += 1;
             round.in_locks += u32::from(locked);
             if round.vain <= spins || (locked && round.in_locks < MOST_IN_LOCKS) {
-                return;
+                return round.start();
             }
-            let count = watched.len();
-            round.spun = watched;
+            round.spin_on();
             inner.spun = true;
             (count, locked)
         };
@@ -181,6 +282,7 @@ impl World {
         };
         let mut inner = self.inner.borrow_mut();
         let round = &mut inner.me().asking.round;
-        (round.chosen, round.open) = (chosen, true);
+        (round.chosen, round.open, round.hopeless) = (chosen, true, false);
+        round.before.clear();
     }
 }

@@ -1,6 +1,6 @@
 //! Executions under a memory model, told step by step, and their replays.
 //!
-//! A replay is `MODEL: SCHEDULE`. The number behind a step says how many newer writes to its
+//! A replay is `MODEL: SCHEDULE`, and perhaps `; FACTS` (facts.rs). The number behind a step says how many newer writes to its
 //! location, of steps before it, a read does not see or a write comes before; of a choice it is the
 //! outcome.
 
@@ -12,6 +12,7 @@ use mazurka_memory::schedule::{Schedule, ScheduledAction};
 use mazurka_memory::{Action, Memory, Program, ThreadId, replay_graph};
 use rustc_hash::FxHashMap;
 
+use super::facts;
 use super::program::WeakProgram;
 use super::search::Fault;
 use crate::report::{self, Line, Report};
@@ -34,12 +35,14 @@ fn written(program: &WeakProgram, memory: Memory, schedule: &Schedule) -> String
             .collect(),
     };
     let steps = schedule.0.iter().map(step).collect();
-    format!("{memory}: {}", Written(steps))
+    format!("{memory}: {}{}", Written(steps), facts::written(program))
 }
 
 /// Reads the schedule of a replay.
 pub(crate) fn read(program: &mut WeakProgram, text: &str) -> Result<Schedule, String> {
-    let written: Written = text
+    let (schedule, facts) = facts::split(text);
+    facts::give(program, facts)?;
+    let written: Written = schedule
         .trim()
         .parse()
         .map_err(|error| format!("this is no schedule: {error}"))?;
@@ -173,7 +176,8 @@ impl Teller<'_> {
 
     /// Marks the accesses that race, and describes the race.
     fn race(&mut self, race: [(ThreadId, u32); 2]) -> String {
-        let steps = race.map(|(thread, index)| self.made.get(&(thread.0, index)).copied());
+        let mut steps = race.map(|(thread, index)| self.made.get(&(thread.0, index)).copied());
+        steps.sort_unstable();
         let mut places = Vec::new();
         for step in steps.into_iter().flatten() {
             let line = &mut self.lines[step - 1];

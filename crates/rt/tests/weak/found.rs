@@ -22,39 +22,39 @@ fn check(memory: Memory, body: impl Fn() + Send + Sync + UnwindSafe + 'static) -
 }
 
 #[track_caller]
-fn passes(body: impl Fn() + Send + Sync + UnwindSafe + 'static) {
+pub fn passes(body: impl Fn() + Send + Sync + UnwindSafe + 'static) {
     if let Some(report) = check(Memory::Rc11, body) {
         panic!("{report}");
     }
 }
 
 #[track_caller]
-fn fails(with: &str, body: impl Fn() + Send + Sync + UnwindSafe + 'static) -> String {
+pub fn fails(with: &str, body: impl Fn() + Send + Sync + UnwindSafe + 'static) -> String {
     let report = check(Memory::Rc11, body).expect("it fails");
     assert!(report.contains(with), "{report}");
     report
 }
 
 /// A value that threads share at their own risk.
-struct Shared<T>(UnsafeCell<T>);
+pub struct Shared<T>(UnsafeCell<T>);
 
 // SAFETY: that accesses do not race is what is tested.
 unsafe impl<T: Send> Sync for Shared<T> {}
 unsafe impl<T: Send> Send for Shared<T> {}
 
 impl<T: Copy> Shared<T> {
-    fn new(value: T) -> Self {
+    pub fn new(value: T) -> Self {
         Self(UnsafeCell::new(value))
     }
 
     #[track_caller]
-    fn get(&self) -> T {
+    pub fn get(&self) -> T {
         // SAFETY: the model stops before accesses that race.
         self.0.with(|p| unsafe { *p })
     }
 
     #[track_caller]
-    fn set(&self, value: T) {
+    pub fn set(&self, value: T) {
         // SAFETY: as above.
         self.0.with_mut(|p| unsafe { *p = value });
     }

@@ -1,6 +1,9 @@
 //! Rust code under memory models. A program of its own, since linking is most of what it costs.
 
 mod behaviour;
+mod classics;
 mod figures;
 mod found;
+mod mended;
+mod orderings;
 mod random;

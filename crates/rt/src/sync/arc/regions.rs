@@ -101,6 +101,22 @@ impl Regions {
         &mut self.made[region.0].records[region.1]
     }
 
+    /// Returns the names of the regions whose count is a location.
+    pub fn counted_regions(&self) -> impl Iterator<Item = (usize, usize)> {
+        let made = self.made.iter().enumerate();
+        made.flat_map(|(thread, made)| {
+            let records = made.records.iter().enumerate();
+            let counted = records.filter(|(_, record)| record.counted);
+            counted.map(move |(number, _)| (thread, number))
+        })
+    }
+
+    /// Makes the count of a region a location.
+    pub fn count_region(&mut self, (thread, number): (usize, usize)) {
+        let made = entry(&mut self.made, thread);
+        entry(&mut made.records, number).counted = true;
+    }
+
     /// Returns the name of the region that contains an address, and the offset in it.
     fn find(&self, address: usize) -> Option<((usize, usize), usize)> {
         let place = self.alive.partition_point(|region| region.start <= address);

@@ -1,0 +1,76 @@
+//! What a search has learned about the program, in its replays.
+//!
+//! Some accesses are events only if the program does something, perhaps later or in another
+//! execution: a search that meets it starts again. A replay stops early and would not meet it, so
+//! it says behind its schedule what is to be known from the start:
+//!
+//! | text | what |
+//! |---|---|
+//! | `spins=2` | so many rounds of a loop in vain are explored |
+//! | `ends` | the end of a thread is an event: `is_finished` |
+//! | `count=0.1#3` | the count of the `Arc` that thread 0.1 made after three others is a location |
+//! | `names=src/a.rs:7:5` | several objects are made there, so that a thread registers with them |
+
+use std::fmt::Write;
+
+use super::program::WeakProgram;
+
+/// Separates the schedule of a replay from what is known.
+const BETWEEN: char = ';';
+
+/// Splits a replay into its schedule and what is known.
+pub(super) fn split(replay: &str) -> (&str, &str) {
+    replay.split_once(BETWEEN).unwrap_or((replay, ""))
+}
+
+/// Returns what the search has learned beyond what every search knows, with a semicolon before it.
+pub(super) fn written(program: &WeakProgram) -> String {
+    let mut facts = Vec::new();
+    program.inner(|inner| {
+        if inner.spins > program.spins {
+            facts.push(format!("spins={}", inner.spins));
+        }
+        if inner.watched_ends {
+            facts.push("ends".into());
+        }
+        for (thread, number) in inner.names.regions.counted_regions() {
+            facts.push(format!("count={}#{number}", inner.names.paths[thread]));
+        }
+        let mut sites: Vec<String> = inner.names.registered_sites().collect();
+        sites.sort();
+        sites.dedup();
+        facts.extend(sites.into_iter().map(|site| format!("names={site}")));
+    });
+    let mut text = String::new();
+    for (at, fact) in facts.iter().enumerate() {
+        let between = if at == 0 { "; " } else { " " };
+        let _ = write!(text, "{between}{fact}");
+    }
+    text
+}
+
+/// Tells a program what a replay knows.
+pub(super) fn give(program: &mut WeakProgram, facts: &str) -> Result<(), String> {
+    for fact in facts.split_whitespace() {
+        let misread = || format!("`{fact}` is nothing that a replay knows");
+        let (name, value) = fact.split_once('=').unwrap_or((fact, ""));
+        match name {
+            "spins" => {
+                let spins = value.parse().map_err(|_| misread())?;
+                program.inner(|inner| inner.spins = inner.spins.max(spins));
+            }
+            "ends" => program.inner(|inner| inner.watched_ends = true),
+            "count" => {
+                let (path, number) = value.split_once('#').ok_or_else(misread)?;
+                let path = path.parse().map_err(|_| misread())?;
+                let number: u16 = number.parse().map_err(|_| misread())?;
+                let thread = program.thread(&path).ok_or_else(misread)?;
+                let region = (thread.index(), usize::from(number));
+                program.inner(|inner| inner.names.regions.count_region(region));
+            }
+            "names" => program.inner(|inner| inner.names.shared_sites.push(value.into())),
+            _ => return Err(misread()),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,424 @@
+//! Which orderings of a test are too weak, and which are stronger than needed.
+//!
+//! A *place* is a call in the source that names orderings, with the orderings that it was written
+//! with. The orderings are replaced while the test runs. The places are those that a search has
+//! met; if a search with other orderings meets more, the question is asked again with these too.
+//! Which orderings are tried is said in `mazurka_memory::orders`.
+
+use std::fmt;
+use std::rc::Rc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use mazurka_core::record::Advice;
+use mazurka_core::{AccessOrder, Bound, MemoryOrder, Ordered};
+use mazurka_memory::Memory;
+use mazurka_memory::orders::{OrderedPlace, strengthened, weakened};
+use rustc_hash::FxHashMap;
+
+use super::check::{Refused, tell_fault};
+use super::program::WeakProgram;
+use super::search::{Explored, Way};
+use crate::builder::{Builder, explain};
+use crate::world::{Place, World};
+
+/// Tells which orderings of a test are too weak, if it fails, or stronger than needed, if it
+/// passes. The model is C++20's orderings, whatever the test names.
+///
+/// ```
+/// use mazurka_rt::cell::UnsafeCell;
+/// use mazurka_rt::sync::Arc;
+/// use mazurka_rt::sync::atomic::{AtomicBool, Ordering::{Acquire, Relaxed, SeqCst}};
+/// use mazurka_rt::{Advice, orderings, thread};
+///
+/// let found = orderings(|| {
+///     let ready = Arc::new(AtomicBool::new(false));
+///     let other = ready.clone();
+///     let writer = thread::spawn(move || other.store(true, SeqCst));
+///     ready.load(Acquire);
+///     writer.join().unwrap();
+/// });
+/// // Nothing relies on the flag.
+/// assert_eq!(found.advice, Advice::Weaken);
+/// assert!(found.places.iter().all(|place| place.advised == Some(Relaxed)));
+/// ```
+///
+/// # Panics
+///
+/// If the test cannot be explored under the model.
+pub fn orderings<F>(f: F) -> Orderings
+where
+    F: Fn() + Send + Sync + 'static,
+{
+    Builder::new().orderings(f)
+}
+
+/// What to do about the orderings of a test.
+#[derive(Clone, Debug)]
+pub struct Orderings {
+    /// What is advised.
+    pub advice: Advice,
+    /// What is wrong with the test as it is written.
+    pub failure: Option<String>,
+    /// The calls that name orderings, in the order of the source.
+    pub places: Vec<OrderingPlace>,
+    /// How many searches were made.
+    pub searches: u64,
+    /// The bounds that ended a search, so that the advice is not complete.
+    pub bounds: Vec<Bound>,
+}
+
+/// A call that names orderings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OrderingPlace {
+    /// Its file, line and column.
+    pub place: String,
+    /// What it calls, such as `AtomicBool.store`.
+    pub call: String,
+    /// The ordering that is written there.
+    pub written: Ordering,
+    /// The same for an exchange that fails, where it has an ordering of its own.
+    pub written_failure: Option<Ordering>,
+    /// The ordering that is advised; none if that was not decided. A fence that is advised to be
+    /// relaxed is not needed.
+    pub advised: Option<Ordering>,
+    /// The same for an exchange that fails.
+    pub advised_failure: Option<Ordering>,
+}
+
+impl OrderingPlace {
+    /// Whether another ordering is advised.
+    pub fn changes(&self) -> bool {
+        let other = self.advised.is_some_and(|advised| advised != self.written);
+        other || (self.advised_failure.is_some() && self.advised_failure != self.written_failure)
+    }
+}
+
+impl fmt::Display for OrderingPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let both = |order: Ordering, failure: Option<Ordering>| match failure {
+            Some(failure) => format!("{order:?}, {failure:?}"),
+            None => format!("{order:?}"),
+        };
+        let written = both(self.written, self.written_failure);
+        write!(f, "{}: {}({written}) ", self.place, self.call)?;
+        match self.advised {
+            None => f.write_str("was not decided"),
+            Some(_) if !self.changes() => f.write_str("as it is"),
+            Some(Ordering::Relaxed) if self.call == "fence" => f.write_str("is not needed"),
+            Some(order) => write!(f, "as {}", both(order, self.advised_failure)),
+        }
+    }
+}
+
+impl fmt::Display for Orderings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.advice {
+            Advice::Strengthen => "mazurka: it fails, and passes with these orderings",
+            Advice::Helpless => "mazurka: it fails, with SeqCst everywhere too",
+            Advice::Weaken => "mazurka: it passes, and with these weaker orderings too",
+            Advice::Keep => "mazurka: it passes, and no ordering can be weaker alone",
+            Advice::Open => "mazurka: not decided",
+        })?;
+        let why: Vec<String> = self.bounds.iter().map(|&bound| explain(bound)).collect();
+        if !why.is_empty() {
+            write!(f, "; not complete: {}", why.join(", "))?;
+        }
+        for place in &self.places {
+            write!(f, "\n  {place}")?;
+        }
+        Ok(())
+    }
+}
+
+/// A call that was met.
+struct Met {
+    place: Place,
+    what: (&'static str, &'static str),
+    does: Ordered,
+    written: AccessOrder,
+}
+
+impl Met {
+    fn is(&self, other: &Self) -> bool {
+        let source = |met: &Self| (met.place.file(), met.place.line(), met.place.column());
+        source(self) == source(other) && self.what == other.what && self.written == other.written
+    }
+}
+
+/// The calls that were met, and the orderings that they have in a search.
+#[derive(Default)]
+pub(crate) struct Chosen {
+    met: Vec<Met>,
+    orders: Vec<AccessOrder>,
+    /// The index of a call, by the address of its place, its verb and its orderings.
+    known: FxHashMap<(usize, &'static str, AccessOrder), usize>,
+    /// Calls that have not been met before are SeqCst.
+    strongest: bool,
+}
+
+impl Chosen {
+    fn order(&mut self, met: Met) -> AccessOrder {
+        let key = (
+            std::ptr::from_ref(met.place) as usize,
+            met.what.1,
+            met.written,
+        );
+        if let Some(&at) = self.known.get(&key) {
+            return self.orders[at];
+        }
+        // One place may have several addresses.
+        let at = match self.met.iter().position(|known| known.is(&met)) {
+            Some(at) => at,
+            None => {
+                let strongest = AccessOrder::from(MemoryOrder::SeqCst);
+                self.orders.push(if self.strongest {
+                    strongest
+                } else {
+                    met.written
+                });
+                self.met.push(met);
+                self.met.len() - 1
+            }
+        };
+        self.known.insert(key, at);
+        self.orders[at]
+    }
+}
+
+impl World {
+    /// The orders of an access: those that are written, or those of a search for others.
+    pub(crate) fn chosen(
+        &self,
+        does: Ordered,
+        written: AccessOrder,
+        what: (&'static str, &'static str),
+        place: Place,
+    ) -> AccessOrder {
+        match &mut self.inner.borrow_mut().chosen {
+            None => written,
+            Some(chosen) => chosen.order(Met {
+                place,
+                what,
+                does,
+                written,
+            }),
+        }
+    }
+}
+
+/// Why a question has no answer.
+enum Stop {
+    /// A limit was reached.
+    Limit,
+    /// A search has met more calls.
+    Grown,
+    Refused(Refused),
+}
+
+/// Asks whether a test passes with other orderings.
+struct Advisor<'a> {
+    builder: &'a Builder,
+    program: WeakProgram,
+    way: Way,
+    start: Instant,
+    searches: u64,
+    bounds: Vec<Bound>,
+}
+
+impl Advisor<'_> {
+    fn chosen<R>(&self, look: impl FnOnce(&mut Chosen) -> R) -> R {
+        self.program
+            .inner(|inner| look(inner.chosen.get_or_insert_default()))
+    }
+
+    fn explore(&mut self) -> Result<Explored, Stop> {
+        self.searches += 1;
+        let builder = self.builder.after(self.start.elapsed());
+        let explored = builder.explore_weakly(&mut self.program, &self.way);
+        explored.map_err(|why| Stop::Refused(Refused(why)))
+    }
+
+    /// Whether a search finds nothing; a limit leaves that open.
+    fn verdict(&mut self, explored: Explored) -> Result<bool, Stop> {
+        if explored.fault.is_none() && !explored.bounds.is_empty() {
+            self.bounds = explored.bounds;
+            return Err(Stop::Limit);
+        }
+        Ok(explored.fault.is_none())
+    }
+
+    /// The calls that were met, in the order of the source: indices, and what can be chosen.
+    fn places(&self) -> (Vec<usize>, Vec<OrderedPlace>) {
+        self.chosen(|chosen| {
+            let mut order: Vec<usize> = (0..chosen.met.len()).collect();
+            order.sort_by_key(|&at| {
+                let Met { place, what, .. } = &chosen.met[at];
+                (place.file(), place.line(), place.column(), *what, at)
+            });
+            let place = |&at: &usize| OrderedPlace {
+                does: chosen.met[at].does,
+                written: chosen.met[at].written,
+            };
+            let places = order.iter().map(place).collect();
+            (order, places)
+        })
+    }
+
+    /// Whether the test passes with these orders of these calls.
+    fn passes(&mut self, order: &[usize], orders: &[AccessOrder]) -> Result<bool, Stop> {
+        self.chosen(|chosen| {
+            for (&at, &access) in order.iter().zip(orders) {
+                chosen.orders[at] = access;
+            }
+        });
+        let explored = self.explore()?;
+        match self.chosen(|chosen| chosen.met.len()) > order.len() {
+            true => Err(Stop::Grown),
+            false => self.verdict(explored),
+        }
+    }
+
+    /// The advice for a test that passes, or does not.
+    fn advise(&mut self, passes: bool) -> Result<(Advice, Vec<AccessOrder>), Refused> {
+        if !passes {
+            // What is met only after the failure has to be known, too.
+            self.chosen(|chosen| {
+                chosen.strongest = true;
+                chosen.orders.fill(MemoryOrder::SeqCst.into());
+            });
+            let explored = self.explore().and_then(|explored| self.verdict(explored));
+            self.chosen(|chosen| chosen.strongest = false);
+            match explored {
+                Ok(true) => {}
+                Ok(false) => return Ok((Advice::Helpless, self.as_written())),
+                Err(Stop::Refused(why)) => return Err(why),
+                Err(Stop::Limit | Stop::Grown) => return Ok((Advice::Open, Vec::new())),
+            }
+        }
+        loop {
+            let (order, places) = self.places();
+            let mut ask = |orders: &[AccessOrder]| self.passes(&order, orders);
+            let (found, stop) = match passes {
+                true => weakened(&places, &mut ask),
+                false => match strengthened(&places, &mut ask) {
+                    Ok(Some(orders)) => (orders, None),
+                    Ok(None) => return Ok((Advice::Helpless, self.as_written())),
+                    Err(stop) => (Vec::new(), Some(stop)),
+                },
+            };
+            let mut pairs = found.iter().zip(&places);
+            let differs = pairs.any(|(order, place)| *order != place.written);
+            return match stop {
+                Some(Stop::Grown) => continue,
+                Some(Stop::Refused(why)) => Err(why),
+                Some(Stop::Limit) if !differs => Ok((Advice::Open, found)),
+                None if !passes => Ok((Advice::Strengthen, found)),
+                None if !differs => Ok((Advice::Keep, found)),
+                Some(Stop::Limit) | None => Ok((Advice::Weaken, found)),
+            };
+        }
+    }
+
+    fn as_written(&self) -> Vec<AccessOrder> {
+        self.places().1.iter().map(|place| place.written).collect()
+    }
+
+    /// The calls with the orders that are advised, as far as they are known.
+    fn told(&self, advised: &[AccessOrder]) -> Vec<OrderingPlace> {
+        let (order, _) = self.places();
+        let tell = |(rank, &at): (usize, &usize)| {
+            self.chosen(|chosen| {
+                let met = &chosen.met[at];
+                let advised = advised.get(rank).copied();
+                let apart = met.does == Ordered::CompareExchange;
+                let failure = |order: AccessOrder| apart.then(|| ordering_of(order.failure));
+                let (kind, verb) = met.what;
+                OrderingPlace {
+                    place: met.place.to_string(),
+                    call: match kind {
+                        "" => verb.to_owned(),
+                        kind => format!("{kind}.{verb}"),
+                    },
+                    written: ordering_of(met.written.order),
+                    written_failure: failure(met.written),
+                    advised: advised.map(|order| ordering_of(order.order)),
+                    advised_failure: advised.and_then(failure),
+                }
+            })
+        };
+        order.iter().enumerate().map(tell).collect()
+    }
+}
+
+/// How Rust names an order.
+fn ordering_of(order: MemoryOrder) -> Ordering {
+    match order {
+        MemoryOrder::Plain | MemoryOrder::Relaxed => Ordering::Relaxed,
+        MemoryOrder::Acquire => Ordering::Acquire,
+        MemoryOrder::Release => Ordering::Release,
+        MemoryOrder::AcqRel => Ordering::AcqRel,
+        MemoryOrder::SeqCst => Ordering::SeqCst,
+    }
+}
+
+impl Builder {
+    /// Tells which orderings of a test are too weak or stronger than needed; see [`orderings()`].
+    /// The limits on executions and steps are for each search, that on time for all together.
+    pub fn orderings<F>(&self, f: F) -> Orderings
+    where
+        F: Fn() + Send + Sync + 'static,
+    {
+        let memory = self.graph_model().unwrap_or(Memory::Rc11);
+        let asked = self.clone().memory(memory);
+        let program = asked.weak_program(Rc::new(f), memory);
+        let advisor = Advisor {
+            builder: &asked,
+            program,
+            way: Way {
+                memory,
+                everything: false,
+                compares: false,
+                random: None,
+            },
+            start: Instant::now(),
+            searches: 0,
+            bounds: Vec::new(),
+        };
+        advisor.chosen(|_| ());
+        advisor
+            .answer()
+            .unwrap_or_else(|refused| refused.fail(memory))
+    }
+}
+
+impl Advisor<'_> {
+    fn answer(mut self) -> Result<Orderings, Refused> {
+        let (passes, failure) = loop {
+            let explored = match self.explore() {
+                Ok(explored) => explored,
+                Err(Stop::Refused(why)) => return Err(why),
+                Err(Stop::Limit | Stop::Grown) => unreachable!("nothing was asked yet"),
+            };
+            let failure = match &explored.fault {
+                None => None,
+                Some(fault) => match tell_fault(&mut self.program, self.way.memory, fault) {
+                    Some(report) => Some(report.what),
+                    None => continue,
+                },
+            };
+            break (self.verdict(explored), failure);
+        };
+        let (advice, advised) = match passes {
+            Ok(passes) => self.advise(passes)?,
+            Err(_) => (Advice::Open, Vec::new()),
+        };
+        Ok(Orderings {
+            advice,
+            failure,
+            places: self.told(&advised),
+            searches: self.searches,
+            bounds: self.bounds,
+        })
+    }
+}
