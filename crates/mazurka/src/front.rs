@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use mazurka_abs::NoNet;
 use mazurka_core::{Fairness, Kinds, Narrator, Patience, Semantics};
 use mazurka_diagnostics::{Diagnostic, Span};
 use mazurka_lang::{Code, Concolic, LabelledMachine, Machine, Setting};
@@ -23,6 +24,11 @@ pub(crate) trait Front: Sync {
     /// The same for a search: engines break off a long step when the options no longer wait for it.
     fn machine_for_a_search(&self, options: &Options) -> Self::Machine {
         self.machine(options)
+    }
+
+    /// The same for nets; the error says why the program has none.
+    fn machine_for_nets(&self, options: &Options) -> Result<Self::Machine, NoNet> {
+        Ok(self.machine_for_a_search(options))
     }
 
     /// The same for one run: a long step is broken off when the options no longer wait for it.
@@ -127,6 +133,10 @@ impl Front for Arc<mazurka_abs::Code> {
 
     fn machine(&self, options: &Options) -> mazurka_abs::Machine {
         mazurka_abs::Machine::new(Arc::clone(self), options.limits.local)
+    }
+
+    fn machine_for_nets(&self, options: &Options) -> Result<mazurka_abs::Machine, NoNet> {
+        mazurka_abs::Machine::for_nets(Arc::clone(self), options.limits.local)
     }
 
     fn asks_for_determinism(&self) -> bool {
