@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use crate::common::{code, corpus};
 use crate::random::{number, program_of};
-use mazurka_abs::Machine;
+use mazurka_abs::{Code, Machine, Settings, load};
 use mazurka_core::{
     Execution, Fingerprint, Labelled, Limits, Schedule, Status, TraceHasher, with_status,
 };
@@ -13,10 +14,6 @@ use mazurka_explore::{Algorithm, Extent, Goal, Observer, Permute, Permuted, Sear
 
 /// More interleavings than this are not counted.
 const MOST_EXECUTIONS: u64 = 3_000;
-
-fn labelled(source: &str, set: &[(&str, &str)]) -> Machine {
-    Machine::labelled(code(source, set), 1_000_000)
-}
 
 /// What permutations keep of a run: for each task its labels, in order.
 type Labels = BTreeMap<String, Vec<String>>;
@@ -87,8 +84,8 @@ fn permute(program: &mut Machine, schedule: &Schedule, complete: bool) -> (Permu
 
 /// Compares the permutations of runs of a program with brute force. Returns the number of paths and
 /// of traces; none if there are too many.
-fn compare(what: &str, source: &str, set: &[(&str, &str)]) -> Option<(usize, usize)> {
-    let mut program = labelled(source, set);
+fn compare(what: &str, code: Arc<Code>) -> Option<(usize, usize)> {
+    let mut program = Machine::labelled(code, 1_000_000);
     let naive = Search {
         algorithm: Algorithm::Naive,
         limits: Limits {
@@ -133,11 +130,17 @@ fn permutations_of_random_programs() {
     for program in seed..seed + programs {
         let source = program_of(program);
         let what = format!("program {program}\n{source}");
-        if let Some((some_paths, some_traces)) = compare(&what, &source, &[]) {
+        if let Some((some_paths, some_traces)) = compare(&what, code(&source, &[])) {
             compared += 1;
             paths += some_paths;
             traces += some_traces;
         }
+        let one_class = Settings {
+            object: Some("C0".to_owned()),
+            ..Settings::default()
+        };
+        let code = load(&source, &one_class).expect("a program");
+        compare(&format!("only C0 varies: {what}"), Arc::new(code));
     }
     println!("{compared} of {programs} compared: {paths} paths, {traces} traces");
     assert!(compared * 3 > programs, "most programs were too large");
@@ -153,9 +156,10 @@ fn permutations_of_the_corpus() {
         ("psort", &[("n", "2")]),
         ("fib", &[("n", "2")]),
         ("philosophers", &[("seats", "2")]),
+        ("boolean-await", &[]),
     ];
     for (name, set) in cases {
-        let (paths, traces) = compare(name, &corpus(name), set).expect("a small program");
+        let (paths, traces) = compare(name, code(&corpus(name), set)).expect("a small program");
         println!("{name} {set:?}: {paths} paths, {traces} traces");
     }
 }
@@ -172,7 +176,7 @@ fn guards_are_no_branches() {
             Unit choose() { if (x > 0) { y = 2; } }
         }
         { I c = new C(); c!set(); c!wait(); c!choose(); }";
-    let mut program = labelled(source, &[]);
+    let mut program = Machine::labelled(code(source, &[]), 1_000);
     let schedule: Schedule = "0 0.0 0.1 0.1 0.2".parse().expect("a schedule");
     for step in &schedule.0 {
         let process = program.processes().find(&step.process).expect("a task");

@@ -153,6 +153,18 @@ fn compare(what: &str, source: &str, set: &[(&str, &str)]) -> Option<(usize, [u6
     Some((truth.traces.len(), tests))
 }
 
+/// The same program with chance, and with objects that are created in their cog while others wait.
+fn varied(source: &str) -> String {
+    let classes = source.split_inclusive("\n}\n").map(|class| {
+        let class = class.replace("println(toString(f0));", "f0 = random(2);");
+        match class.contains("I helper") {
+            true => class.replace("suspend;", "helper = new local C0(peer);"),
+            false => class,
+        }
+    });
+    classes.collect()
+}
+
 /// More programs: `MAZURKA_PROGRAMS=10000 cargo test --release -p mazurka-abs --test it nets::`.
 #[test]
 fn nets_of_random_programs() {
@@ -161,15 +173,18 @@ fn nets_of_random_programs() {
     let (mut compared, mut traces, mut tests) = (0, 0, [0; 3]);
     for program in seed..seed + programs {
         let source = program_of(program);
-        let what = format!("program {program}\n{source}");
-        if let Some((all, run)) = compare(&what, &source, &[]) {
-            compared += 1;
-            traces += all as u64;
-            for (sum, run) in tests.iter_mut().zip(run) {
-                *sum += run;
+        for source in [varied(&source), source] {
+            let what = format!("program {program}\n{source}");
+            if let Some((all, run)) = compare(&what, &source, &[]) {
+                compared += 1;
+                traces += all as u64;
+                for (sum, run) in tests.iter_mut().zip(run) {
+                    *sum += run;
+                }
             }
         }
     }
+    let programs = 2 * programs;
     println!("{compared} of {programs} compared: {traces} traces, {tests:?} tests");
     assert!(compared * 3 > programs, "most programs were too large");
     assert!(tests[1] < traces, "{tests:?} {traces}");
@@ -184,6 +199,7 @@ fn nets_of_the_corpus() {
         ("psort", &[("n", "2")]),
         ("fib", &[("n", "2")]),
         ("philosophers", &[("seats", "2")]),
+        ("boolean-await", &[]),
     ];
     for (name, set) in cases {
         let (traces, tests) = compare(name, &corpus(name), set).expect("a small program");
