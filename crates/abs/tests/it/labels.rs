@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use crate::common::{code, corpus};
+use crate::nets::program_of_futures;
 use crate::random::{number, program_of};
 use mazurka_abs::{Code, Machine, Settings, load};
 use mazurka_core::{
@@ -135,6 +136,9 @@ fn permutations_of_random_programs() {
             paths += some_paths;
             traces += some_traces;
         }
+        let source = program_of_futures(program);
+        compare(&source, code(&source, &[]));
+        let source = program_of(program);
         let one_class = Settings {
             object: Some("C0".to_owned()),
             ..Settings::default()

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::common::{code, corpus};
 use crate::random::{number, program_of};
 use mazurka_abs::{Machine, Settings, load};
-use mazurka_core::{Execution, Fingerprint, Limits, Status, TraceHasher, with_status};
+use mazurka_core::{Execution, Fingerprint, Limits, Random, Status, TraceHasher, with_status};
 use mazurka_explore::{Algorithm, Goal, NetKind, Observer, Search, Unfold, Unfolding, WalkStates};
 
 /// More interleavings than this are not counted.
@@ -331,4 +331,69 @@ fn a_guard_over_a_future_in_a_field_has_no_net() {
         { I c = new C(); c!w(); c!w(); }";
     let refused = Machine::for_nets(code(source, &[]), 1_000).map(drop);
     assert_eq!(refused.map_err(|no| no.line), Err(6));
+}
+
+/// A random program whose tasks hand futures to each other, and wait for those of others.
+pub fn program_of_futures(seed: u64) -> String {
+    let mut random = Random::new(seed);
+    let mut body = String::new();
+    for at in 0..2 + random.below(3) {
+        let line = match random.below(10) {
+            0 => "x = x + 1;".to_owned(),
+            1 => "x = 2 * x;".to_owned(),
+            2 => format!("if (fs != Nil) {{ Fut<Int> f{at} = head(fs); await f{at}?; }}"),
+            3 => format!("if (fs != Nil) {{ Fut<Int> f{at} = head(fs); x = f{at}.get; }}"),
+            4 => format!(
+                "if (d > 0) {{ Fut<Int> g{at} = this!w(fs, d - 1); await g{at}? & x < 3; }}"
+            ),
+            5 => format!(
+                "if (d > 0) {{ Fut<Int> g{at} = this!w(fs, d - 1); this.hand(g{at}, fs); }}"
+            ),
+            6 => "await x > 0;".to_owned(),
+            7 => format!(
+                "if (length(fs) > 1) {{ Fut<Int> f{at} = nth(fs, 1); await x != 1 & f{at}?; }}"
+            ),
+            8 => "if (d > 0 && peer != null) { peer!w(fs, d - 1); }".to_owned(),
+            _ => "assert x < 3;".to_owned(),
+        };
+        body += &format!("    {line}\n");
+    }
+    let first = ["a", "b"][random.below(2) as usize];
+    let depth = random.below(2);
+    format!(
+        "module M;
+interface I {{ Int w(List<Fut<Int>> fs, Int d); Int n(); }}
+class C(I peer) implements I {{
+  Int x = {};
+  Unit hand(Fut<Int> f, List<Fut<Int>> fs) {{ if (peer != null) {{ peer!w(Cons(f, fs), 0); }} }}
+  Int n() {{ x = x + 1; return x; }}
+  Int w(List<Fut<Int>> fs, Int d) {{
+{body}    return x;
+  }}
+}}
+{{
+  I a = new C(null); I b = new C(a);
+  Fut<Int> f = {first}!n(); Fut<Int> g = b!w(list[f], {depth}); a!w(list[g, f], 0);
+}}
+",
+        random.below(2)
+    )
+}
+
+#[test]
+fn nets_of_programs_that_hand_futures_on() {
+    let programs = number("MAZURKA_PROGRAMS", 150);
+    let seed = number("MAZURKA_SEED", 1);
+    let (mut compared, mut traces) = (0, 0);
+    for program in seed..seed + programs {
+        let source = program_of_futures(program);
+        let what = format!("program {program}\n{source}");
+        if let Some((all, _)) = compare(&what, &source, &[]) {
+            compared += 1;
+            traces += all as u64;
+        }
+    }
+    println!("{compared} of {programs} compared: {traces} traces");
+    assert!(compared * 3 > programs, "most programs were too large");
+    assert!(traces > 2 * compared, "the programs are too tame");
 }
