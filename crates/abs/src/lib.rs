@@ -20,9 +20,11 @@ mod code;
 mod effects;
 mod future;
 mod heap;
+mod labels;
 mod liveness;
 mod machine;
 mod narrate;
+mod nets;
 mod observe;
 mod pure;
 mod standing;
@@ -37,6 +39,7 @@ use mazurka_diagnostics::Diagnostic;
 pub use code::{Code, Observed};
 pub use heap::State;
 pub use machine::Machine;
+pub use nets::NoNet;
 
 /// How to read a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

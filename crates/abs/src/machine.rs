@@ -29,8 +29,11 @@ use mazurka_core::{
 use rustc_hash::FxHashMap;
 
 use crate::code::{Code, Op};
+use crate::effects::Effects;
 use crate::future::Futures;
 use crate::heap::{Life, Names, OUTPUT, Object, State, Task};
+use crate::labels::{Label, Trail};
+use crate::nets::Cells;
 use crate::pure::{Calls, Evaluator, Registers};
 use crate::step::{Cpu, Listener, Obstacle, Undo, resolved};
 use crate::value::Value;
@@ -87,11 +90,15 @@ pub struct Machine {
     /// How many tasks have been created and have not ended.
     unfinished: usize,
     guards: Vec<Access>,
-    max_local: u64,
+    pub(crate) max_local: u64,
     scratch: RefCell<Scratch>,
     /// What a task with one frame claims depends on where it rests and on its object alone.
     known: RefCell<FxHashMap<(u32, u32), (u32, Claims)>>,
     pub(crate) futures: Futures,
+    /// For a machine whose steps have labels: these, up to the last step.
+    pub(crate) labels: Option<Vec<Label>>,
+    /// For a machine that nets are made with: how cells are numbered.
+    pub(crate) nets: Option<Cells>,
 }
 
 impl Machine {
@@ -135,6 +142,8 @@ impl Machine {
             scratch: RefCell::default(),
             known: RefCell::default(),
             futures: Futures::default(),
+            labels: None,
+            nets: None,
         }
     }
 
@@ -182,6 +191,9 @@ impl Machine {
         event.reset(process, task.steps);
         event.claims_key = self.claims_of(process, &mut event.claims);
         event.wait = self.wait(process);
+        let trail = self.labels.is_some().then(Trail::new);
+        let nets = self.nets.is_some();
+        let reads = nets.then(|| self.reads_for_nets(process, &event.claims));
         let taken = &mut self.taken[depth];
         taken.process = process;
         taken.task.clone_from(&self.state.tasks[process.index()]);
@@ -198,8 +210,12 @@ impl Machine {
             calls: &mut self.calls,
             fuel: self.max_local,
             listener,
+            trail: trail.as_ref(),
         };
         let result = cpu.run();
+        if let Some(reads) = reads {
+            self.touch_for_nets(&reads, &mut event);
+        }
         self.run[depth] = event;
         self.depth += 1;
         if let Err(obstacle) = result {
@@ -210,6 +226,9 @@ impl Machine {
         let ended = matches!(life, Life::Ended | Life::Thrown);
         self.unfinished -= usize::from(ended);
         self.unfinished += self.run[depth].spawned.len();
+        if let Some(trail) = trail {
+            self.label(&trail);
+        }
         Ok(&self.run[depth])
     }
 
@@ -239,6 +258,10 @@ impl Machine {
             into.push(Access::write(0));
             return 0;
         }
+        if let Some(Cells::Shared(cells)) = &self.nets {
+            self.claim_shared(cells, process, into);
+            return 0;
+        }
         let task = &self.state.tasks[process.index()];
         let place = (task.pc, task.object);
         if let (1, Some((key, claims))) = (task.frames.len(), self.known.borrow().get(&place)) {
@@ -260,28 +283,19 @@ impl Machine {
         let mut fixed = true;
         let cog = self.cog(task);
         let (mut holds, mut prints) = (false, false);
-        let mut at = match self.code.ops[task.pc as usize] {
-            Op::Get => task.pc + 1,
-            _ => task.pc,
-        };
-        for (number, frame) in task.frames.iter().enumerate().rev() {
-            if let Some(effects) = self.code.effects.get(&at) {
-                holds |= effects.holds;
-                prints |= effects.prints;
-                let first = self.names.object(frame.object).cells;
-                for &field in &effects.writes {
-                    add_claim(into, Access::write(first + field));
-                }
-                for &field in &effects.reads {
-                    add_claim(into, Access::read(first + field));
-                }
-                if !effects.others.is_empty() {
-                    fixed = false;
-                    self.claim_others(cog, &effects.others, into);
-                }
+        for (effects, object) in self.next_effects(task) {
+            holds |= effects.holds;
+            prints |= effects.prints;
+            let first = self.names.object(object).cells;
+            for &field in &effects.writes {
+                add_claim(into, Access::write(first + field));
             }
-            if number > 0 {
-                at = frame.call + 2;
+            for &field in &effects.reads {
+                add_claim(into, Access::read(first + field));
+            }
+            if !effects.others.is_empty() {
+                fixed = false;
+                self.claim_others(cog, &effects.others, into);
             }
         }
         if prints && !self.code.observed.no_output {
@@ -302,6 +316,23 @@ impl Machine {
         }
         into.sort_unstable();
         fixed
+    }
+
+    /// What the next step of a task that rests may do: in each of its methods, on which object.
+    pub(crate) fn next_effects<'a>(
+        &'a self,
+        task: &'a Task,
+    ) -> impl Iterator<Item = (&'a Effects, u32)> {
+        let mut at = match self.code.ops[task.pc as usize] {
+            Op::Get => task.pc + 1,
+            _ => task.pc,
+        };
+        task.frames.iter().rev().filter_map(move |frame| {
+            // The method that called this one goes on after the call.
+            let here = std::mem::replace(&mut at, frame.call.wrapping_add(2));
+            let effects = self.code.effects.get(&here)?;
+            Some((effects, frame.object))
+        })
     }
 
     /// Fields of the objects of a cog, by class.
@@ -373,6 +404,7 @@ impl Machine {
             objects: &self.state.objects,
             object: frame.object,
             task: process.0,
+            trail: None,
         };
         let mut pc = task.pc;
         let mut fuel = self.max_local;
@@ -394,7 +426,8 @@ impl Machine {
                     return Some(Blocker::Process(ProcessId(future)));
                 }
                 (Op::Guard, Some(Value::Bool(false))) => return Some(Blocker::Claims),
-                (Op::Claim | Op::Guard, _) => pc += 1,
+                (Op::Claim, Some(Value::Future(_))) | (Op::Guard, _) => pc += 1,
+                // No future to wait for: the step is possible, and throws an exception.
                 _ => return None,
             }
         }
@@ -483,6 +516,8 @@ impl Clone for Machine {
             scratch: RefCell::default(),
             known: RefCell::default(),
             futures: Futures::default(),
+            labels: self.labels.clone(),
+            nets: self.nets.clone(),
         }
     }
 }
@@ -555,6 +590,9 @@ impl Execution for Machine {
         if self.code.ops[pc] == Op::Get {
             return Wait::Process;
         }
+        if self.nets.is_some() && !self.awaited(process, task, &mut Vec::new()) {
+            return Wait::Guard;
+        }
         let root = &self.state.objects[self.cog(task) as usize];
         if self.code.classes[root.class as usize].may_hold || self.has_condition(task) {
             return Wait::Guard;
@@ -563,6 +601,21 @@ impl Execution for Machine {
             true => Wait::Process,
             false => Wait::Never,
         }
+    }
+
+    fn joins(&self, process: ProcessId, into: &mut Vec<ProcessId>) {
+        into.clear();
+        if let Some(task) = self.task(process) {
+            self.awaited(process, task, into);
+        }
+    }
+
+    fn has_ended(&self, process: ProcessId) -> bool {
+        resolved(&self.state, process.0)
+    }
+
+    fn ends_with_results(&self) -> bool {
+        true
     }
 
     fn step(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<&Event, StepError> {

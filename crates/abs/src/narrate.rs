@@ -245,6 +245,10 @@ impl Machine {
 }
 
 impl Narrator for Machine {
+    fn cell_name(&self, cell: u32) -> String {
+        self.name_of_cell(cell)
+    }
+
     fn tell(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<Step, StepError> {
         let Some(task) = self
             .task(process)

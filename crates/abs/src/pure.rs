@@ -3,6 +3,7 @@
 use crate::arithmetic::{self, Trouble};
 use crate::code::{Builtin, Code, Op};
 use crate::heap::{Names, Object};
+use crate::labels::Trail;
 use crate::syntax::ast::Binary;
 use crate::text;
 use crate::value::Value;
@@ -29,6 +30,8 @@ pub(crate) struct Evaluator<'a> {
     /// `this` and the task.
     pub object: u32,
     pub task: u32,
+    /// Hears which way branches go.
+    pub trail: Option<&'a Trail>,
 }
 
 /// A place to come back to.
@@ -61,6 +64,13 @@ impl Evaluator<'_> {
             };
             let place = at.calls.first().map_or(at.pc, |&(back, _)| back - 1);
             return Err((fault, place));
+        }
+    }
+
+    #[inline]
+    fn turn(&self, pc: u32, goes_on: bool) {
+        if let Some(trail) = self.trail {
+            trail.turn(pc, goes_on);
         }
     }
 
@@ -103,7 +113,9 @@ impl Evaluator<'_> {
                 return Ok(true);
             }
             Op::JumpUnless(target) => {
-                if let Value::Bool(false) = pop(stack) {
+                let goes_on = !matches!(pop(stack), Value::Bool(false));
+                self.turn(at.pc, goes_on);
+                if !goes_on {
                     at.pc = target;
                     return Ok(true);
                 }
@@ -114,6 +126,7 @@ impl Evaluator<'_> {
             } => {
                 let made =
                     matches!(pop(stack), Value::Data(data) if data.constructor == constructor);
+                self.turn(at.pc, made);
                 if !made {
                     at.pc = target;
                     return Ok(true);
@@ -125,6 +138,9 @@ impl Evaluator<'_> {
                 let Value::Function(function) = stack.remove(below) else {
                     return Err(self.exception(self.code.exceptions.pattern_match_failed));
                 };
+                if let Some(trail) = self.trail {
+                    trail.enter(self.code.functions[function.0 as usize].entry);
+                }
                 self.enter(function.0, &function.1, at)?;
             }
             Op::Function { function, captured } => {

@@ -6,6 +6,7 @@ use mazurka_core::{Access, Event, Mishap, MishapKind, Outcome, ProcessId, StepEr
 
 use crate::code::{Code, Op};
 use crate::heap::{Frame, Life, Names, OUTPUT, Object, State, Task};
+use crate::labels::Trail;
 use crate::pure::{Calls, Evaluator, Fault, Registers, pop, spend};
 use crate::text::object_name;
 use crate::value::Value;
@@ -102,6 +103,8 @@ pub(crate) struct Cpu<'a, L> {
     pub calls: &'a mut Calls,
     pub fuel: u64,
     pub listener: &'a mut L,
+    /// Hears which way the step goes.
+    pub trail: Option<&'a Trail>,
 }
 
 /// The result of an instruction: the next one, or the end of the run.
@@ -190,6 +193,7 @@ impl<L: Listener> Cpu<'_, L> {
             objects: &self.state.objects,
             object,
             task: self.process.0,
+            trail: None,
         }
     }
 
@@ -204,6 +208,7 @@ impl<L: Listener> Cpu<'_, L> {
             objects: &self.state.objects,
             object: frame.object,
             task: self.process.0,
+            trail: self.trail,
         };
         evaluator.run(Registers {
             pc,
@@ -247,7 +252,12 @@ impl<L: Listener> Cpu<'_, L> {
                 }
                 Err(Halt::Fault(Fault::Exception(exception))) => {
                     match self.catch(pc, &exception, task) {
-                        Some(handler) => pc = handler,
+                        Some(handler) => {
+                            if let Some(trail) = self.trail {
+                                trail.turn(handler, true);
+                            }
+                            pc = handler;
+                        }
                         None if task.kept && !self.is_assertion(&exception) => {
                             self.listener.hear(|| Happening::Threw(exception.clone()));
                             task.life = Life::Thrown;
@@ -381,7 +391,11 @@ impl<L: Listener> Cpu<'_, L> {
                     return Err(Halt::Obstacle(Obstacle::Blocked));
                 }
             }
-            Op::Resume => {}
+            Op::Resume => {
+                if let Some(trail) = self.trail {
+                    trail.start();
+                }
+            }
             Op::Throw => return Err(Halt::Fault(Fault::Exception(pop(&mut task.stack)))),
             Op::Assert => {
                 if let Value::Bool(false) = pop(&mut task.stack) {
@@ -609,6 +623,9 @@ impl<L: Listener> Cpu<'_, L> {
             return Err(Halt::Fault(Fault::TooMuch));
         };
         let info = &class.methods[method as usize];
+        if let Some(trail) = self.trail {
+            trail.enter(info.entry);
+        }
         self.forget(task, pc + 2);
         task.stack.remove(first - 1);
         let base = first as u32 - 1;

@@ -110,6 +110,18 @@ pub trait Execution: Promises {
         into.extend(children.filter(|&child| self.status(child) != Status::Unborn));
     }
 
+    /// Whether a step that waits for the end of a process can go on. A process that a failure has
+    /// halted is waited for without end, unless the program lets others take the failure.
+    fn has_ended(&self, process: ProcessId) -> bool {
+        self.status(process) == Status::Ended
+    }
+
+    /// Whether a step that has waited for the end of a process may get a result from it, so that
+    /// what the step does depends on how the process has ended.
+    fn ends_with_results(&self) -> bool {
+        false
+    }
+
     /// Whether the outcomes of a step are the sides of conditions over inputs, of which some
     /// exclude others: then which of them there are depends on all outcomes before, and not only on
     /// what the step touches, and a schedule may be refused ([`StepError::NoSuchOutcome`]) though

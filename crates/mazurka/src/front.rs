@@ -5,7 +5,8 @@
 
 use std::sync::Arc;
 
-use mazurka_core::{Fairness, Kinds, Narrator, Patience, Semantics};
+use mazurka_abs::NoNet;
+use mazurka_core::{Fairness, Kinds, Labelled, Narrator, Patience, Semantics};
 use mazurka_diagnostics::{Diagnostic, Span};
 use mazurka_lang::{Code, Concolic, LabelledMachine, Machine, Setting};
 
@@ -24,6 +25,17 @@ pub(crate) trait Front: Sync {
     fn machine_for_a_search(&self, options: &Options) -> Self::Machine {
         self.machine(options)
     }
+
+    /// The same for nets; the error says why the program has none.
+    fn machine_for_nets(&self, options: &Options) -> Result<Self::Machine, NoNet> {
+        Ok(self.machine_for_a_search(options))
+    }
+
+    /// What runs it with labels.
+    type Labelled: Labels;
+
+    /// The same with labels; none if the program has unknown values.
+    fn labelled(&self, options: &Options) -> Option<Self::Labelled>;
 
     /// The same for one run: a long step is broken off when the options no longer wait for it.
     fn machine_for_a_run(&self, options: &Options) -> Self::Machine {
@@ -51,6 +63,34 @@ pub(crate) trait Front: Sync {
 
     /// Whether it states temporal properties.
     fn states_temporal(&self) -> bool;
+}
+
+/// A machine whose steps have labels.
+pub(crate) trait Labels: Labelled {
+    /// The same, which says what labels name.
+    fn with_names(self) -> Self;
+
+    /// From now on a long step is broken off when the search no longer waits for it.
+    fn set_patience(&mut self, patience: Patience);
+}
+
+impl Labels for LabelledMachine {
+    fn with_names(self) -> Self {
+        LabelledMachine::with_names(self)
+    }
+
+    fn set_patience(&mut self, patience: Patience) {
+        LabelledMachine::set_patience(self, patience);
+    }
+}
+
+impl Labels for mazurka_abs::Machine {
+    fn with_names(self) -> Self {
+        self
+    }
+
+    /// Its steps are never broken off: the limit of local work ends a long one.
+    fn set_patience(&mut self, _patience: Patience) {}
 }
 
 /// A program of one of the languages.
@@ -95,6 +135,12 @@ impl Front for Arc<Code> {
         Machine::until(Arc::clone(self), local, patience, options.reached.clone())
     }
 
+    type Labelled = LabelledMachine;
+
+    fn labelled(&self, options: &Options) -> Option<LabelledMachine> {
+        Some(LabelledMachine::new(self.machine(options)))
+    }
+
     fn machine_for_a_run(&self, options: &Options) -> Machine {
         let mut machine = self.machine(options);
         machine.set_patience(options.patience.clone());
@@ -127,6 +173,17 @@ impl Front for Arc<mazurka_abs::Code> {
 
     fn machine(&self, options: &Options) -> mazurka_abs::Machine {
         mazurka_abs::Machine::new(Arc::clone(self), options.limits.local)
+    }
+
+    fn machine_for_nets(&self, options: &Options) -> Result<mazurka_abs::Machine, NoNet> {
+        mazurka_abs::Machine::for_nets(Arc::clone(self), options.limits.local)
+    }
+
+    type Labelled = mazurka_abs::Machine;
+
+    fn labelled(&self, options: &Options) -> Option<mazurka_abs::Machine> {
+        let code = Arc::clone(self);
+        Some(mazurka_abs::Machine::labelled(code, options.limits.local))
     }
 
     fn asks_for_determinism(&self) -> bool {
@@ -219,12 +276,6 @@ impl Language {
             Some(_) => None,
             None => self.maz(),
         }
-    }
-
-    /// A machine whose steps have labels, if the language has them.
-    pub fn labelled(&self, options: &Options) -> Option<LabelledMachine> {
-        let code = self.maz_of_known_values()?;
-        Some(LabelledMachine::new(code.machine(options)))
     }
 
     /// What tells runs over symbolic initial values, if the language has that.

@@ -10,16 +10,15 @@ use mazurka_core::record::{
     PermutationClass, PermutationDisagreement, PermutationResult, Record, Run, Step,
 };
 use mazurka_core::{
-    Bound, Counts, Event, Execution, Fingerprint, Kinds, Labelled, Limits, Narrator, Patience,
-    ProcessId, ProcessPath, Random, ReplayError, Schedule, Scope, StopReason, ending,
-    immediate_predecessors,
+    Bound, Counts, Event, Execution, Fingerprint, Kinds, Labelled, Limits, Narrator, ProcessId,
+    ProcessPath, Random, ReplayError, Schedule, Scope, StopReason, ending, immediate_predecessors,
 };
 use mazurka_explore::{Budget, Extent, Goal, Observer, Permute, Search, UpTo, is_broken_off};
-use mazurka_lang::{AnyStart, Concolic, Disagreement, LabelledMachine, Machine, Outlook};
+use mazurka_lang::{AnyStart, Concolic, Disagreement, Outlook};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use crate::front::{Front, on_front};
+use crate::front::{Front, Labels, on_front};
 use crate::run::{Plan, by_chance, follow, go_on, names, one_of, tell};
 use crate::search::Head;
 use crate::{Algorithm, Options, Program, Watch, search};
@@ -56,11 +55,11 @@ pub enum PermuteError {
     /// The schedule cannot be followed.
     #[error("the schedule does not fit: {0}")]
     Schedule(ReplayError),
-    /// Steps of ABS programs have no labels.
+    /// Not all values are known.
     #[error(
-        "ABS programs cannot be permuted: their tasks have no guarded-command labels; `mazurka explore` explores them"
+        "runs are permuted where all values are known: give the initial values (--set) and use no `input()`"
     )]
-    NoLabels,
+    Unknowns,
     /// A run cannot be told over symbolic initial values.
     #[error("--symbolic-initial: {0}")]
     AnyStart(String),
@@ -106,16 +105,25 @@ impl Program {
         options: &Options,
         watch: &mut Watch<'_>,
     ) -> Result<PermuteRecord, PermuteError> {
+        on_front!(self.language, front => self.permute_on(front, wanted, options, watch))
+    }
+
+    fn permute_on<F: Front>(
+        &self,
+        front: &F,
+        wanted: &Permuting,
+        options: &Options,
+        watch: &mut Watch<'_>,
+    ) -> Result<PermuteRecord, PermuteError> {
         let options = &options.started();
         let budget = Budget::new(&options.limits);
-        let labelled = self.language.labelled(options);
-        let mut labelled = labelled.ok_or(PermuteError::NoLabels)?;
+        let labelled = front.labelled(options);
+        let mut labelled = labelled.ok_or(PermuteError::Unknowns)?;
         if wanted.paper {
             labelled = labelled.with_names();
         }
         // What is shown is run to the end of each step.
-        let mut tester = labelled.machine().clone();
-        tester.set_patience(Patience::default());
+        let mut tester = front.machine(options);
         let (recorded, bound) = record_run(wanted, &mut labelled, &mut tester, options, watch)?;
         let schedule = Schedule::from_run(labelled.events(), labelled.processes());
         let finished = labelled.is_final();
@@ -139,11 +147,11 @@ impl Program {
         let up_to =
             (bound.is_some() && !finished && !wanted.complete).then_some(schedule.0.len() as u64);
         let found = match up_to {
-            None => permute.run(&mut labelled, watch, &mut collecting),
+            None => permute.run(&mut labelled, watch, &mut Whole(&mut collecting)),
             Some(length) => {
                 permute.limits.depth = Some(length.saturating_add(1));
                 let mut prefix = UpTo::current_run(&mut labelled);
-                permute.run(&mut prefix, watch, &mut collecting)
+                permute.run(&mut prefix, watch, &mut Prefix(&mut collecting))
             }
         };
         let (mut findings, counts) = (found.findings, found.counts);
@@ -244,10 +252,10 @@ impl Program {
 }
 
 /// Makes the run to record, to its end, and tells it with another machine.
-fn record_run(
+fn record_run<L: Labels, M: Narrator>(
     wanted: &Permuting,
-    labelled: &mut LabelledMachine,
-    teller: &mut Machine,
+    labelled: &mut L,
+    teller: &mut M,
     options: &Options,
     watch: &mut Watch<'_>,
 ) -> Result<(Run, Option<Bound>), PermuteError> {
@@ -283,7 +291,7 @@ fn record_run(
 }
 
 /// A step of one of these, by chance or of the first.
-fn one_more(labelled: &mut LabelledMachine, ready: &[ProcessId], random: Option<&mut Random>) {
+fn one_more<L: Labelled>(labelled: &mut L, ready: &[ProcessId], random: Option<&mut Random>) {
     match random {
         Some(random) => {
             let process = one_of(ready, random);
@@ -300,7 +308,7 @@ fn one_more(labelled: &mut LabelledMachine, ready: &[ProcessId], random: Option<
 }
 
 /// Makes a step that another machine has made, and tells it.
-fn tell_as(teller: &mut Machine, path: &ProcessPath, event: &Event) -> Step {
+fn tell_as<M: Narrator>(teller: &mut M, path: &ProcessPath, event: &Event) -> Step {
     let outcomes: Vec<i64> = event.outcomes.iter().map(|o| o.value).collect();
     let process = teller.processes().find(path);
     let told = process.map(|process| teller.tell(process, &outcomes));
@@ -338,7 +346,9 @@ impl Program {
             return Err(refuse("a limit was reached before"));
         }
         let concolic = self.language.concolic_solving(options);
-        let mut concolic = concolic.ok_or(PermuteError::NoLabels)?;
+        let mut concolic = concolic.ok_or_else(|| {
+            refuse("an ABS program starts in one state: its main block gives every value")
+        })?;
         let followed = concolic.follow(schedule);
         followed.map_err(|_| refuse("the recorded run chooses between bounds, or computes numbers, that cannot be told over symbolic values"))?;
         if !recorded.finished {
@@ -476,9 +486,9 @@ fn order_of<M: Narrator>(
 }
 
 /// Collects permutations as they are found, and runs each as a test case.
-struct Collecting {
+struct Collecting<M> {
     /// Another machine, to which a permutation is nothing but a schedule.
-    tester: Machine,
+    tester: M,
     /// Permutations of one path have so many labels; what is shorter is stuck. None: there are
     /// several paths.
     length: Option<usize>,
@@ -489,8 +499,8 @@ struct Collecting {
     known: FxHashMap<(Fingerprint, Ending), usize>,
 }
 
-impl Collecting {
-    fn new(mut tester: Machine, length: usize, wanted: &Permuting) -> Self {
+impl<M: Narrator> Collecting<M> {
+    fn new(mut tester: M, length: usize, wanted: &Permuting) -> Self {
         tester.back_to(0);
         Self {
             tester,
@@ -504,7 +514,7 @@ impl Collecting {
     }
 
     /// Theorem 15: the program produces the permutation if it is scheduled so.
-    fn test(&mut self, program: &LabelledMachine, schedule: &Schedule) {
+    fn test<L: Labelled>(&mut self, program: &L, schedule: &Schedule) {
         follow(&mut self.tester, schedule);
         let same = |(one, other): (&Event, &Event)| {
             one.outcomes == other.outcomes
@@ -521,23 +531,15 @@ impl Collecting {
             "Theorem 15 does not hold for the schedule {schedule}"
         );
     }
-}
 
-impl Observer<UpTo<'_, LabelledMachine>> for Collecting {
-    fn complete(&mut self, prefix: &UpTo<'_, LabelledMachine>) {
-        self.complete(prefix.program());
-    }
-}
-
-impl Observer<LabelledMachine> for Collecting {
-    fn complete(&mut self, program: &LabelledMachine) {
+    /// Notes a permutation.
+    fn add<L: Labelled>(&mut self, program: &L) {
         if self.length.is_some_and(|n| n != program.events().len()) {
             return;
         }
         let schedule = Schedule::from_run(program.events(), program.processes());
         self.test(program, &schedule);
         let ending = ending(program);
-        let machine = program.machine();
         if self.classes.len() < self.listed {
             self.classes.push(PermutationClass {
                 schedule: schedule.to_string(),
@@ -546,7 +548,7 @@ impl Observer<LabelledMachine> for Collecting {
                     concolic.follow(&schedule).ok()?;
                     Some(concolic.path_condition())
                 }),
-                state: machine.bindings(true),
+                state: self.tester.bindings(true),
             });
         }
         let key = (program.observation(), ending);
@@ -556,10 +558,28 @@ impl Observer<LabelledMachine> for Collecting {
             self.known.insert(key, self.results.len());
             self.results.push(PermutationResult {
                 ending,
-                state: machine.bindings(true),
+                state: self.tester.bindings(true),
                 classes: 1,
                 schedule: schedule.to_string(),
             });
         }
+    }
+}
+
+/// Collects permutations of whole runs.
+struct Whole<'a, M>(&'a mut Collecting<M>);
+
+impl<L: Labelled, M: Narrator> Observer<L> for Whole<'_, M> {
+    fn complete(&mut self, program: &L) {
+        self.0.add(program);
+    }
+}
+
+/// Collects permutations of a run that was cut.
+struct Prefix<'a, M>(&'a mut Collecting<M>);
+
+impl<L: Labelled, M: Narrator> Observer<UpTo<'_, L>> for Prefix<'_, M> {
+    fn complete(&mut self, prefix: &UpTo<'_, L>) {
+        self.0.add(prefix.program());
     }
 }

@@ -1,5 +1,6 @@
 //! A program that is ready to be explored.
 
+use mazurka_abs::NoNet;
 use mazurka_core::record::ProgramRecord;
 use mazurka_core::{Bound, Fingerprint, Kind, Kinds, ParseScheduleError, Schedule};
 use mazurka_diagnostics::Diagnostic;
@@ -88,11 +89,6 @@ impl Program {
             Some(code) => code.process_names().schedule(text),
             None => text.parse(),
         }
-    }
-
-    /// Whether it can be unfolded: not if it is written in ABS.
-    pub fn unfolds(&self) -> bool {
-        self.language.maz().is_some()
     }
 
     /// The program that a search with these options looks at: without the properties that do not
@@ -214,6 +210,9 @@ pub enum Refused {
     /// There are no accesses with orders.
     #[error("the program has no atomic variable and no fence, so there is no order to choose")]
     NothingOrdered,
+    /// An ABS program that has no net.
+    #[error("this program cannot be unfolded: {0}")]
+    NoNet(#[from] NoNet),
     /// A net that is too large to be drawn.
     #[error(transparent)]
     TooLarge(#[from] NetTooLarge),

@@ -135,6 +135,45 @@ impl Program {
         on_front!(asked.language, front => self.replay_on(front, recording, options))
     }
 
+    /// The schedule of a recorded run: of the run in a record of `run`, else of the first witness.
+    ///
+    /// ```
+    /// use mazurka::replay::Recording;
+    /// use mazurka::run::Plan;
+    /// use mazurka::{Options, Program, quietly};
+    ///
+    /// let source = "var x: int = 0 process { x := 1 } process { x := 2 }";
+    /// let program = Program::load("two.maz", source, &[]).unwrap();
+    /// let plan = Plan::Schedule("1 0".parse().unwrap());
+    /// let ran = program.run(&plan, &Options::default(), &mut quietly()).unwrap();
+    /// let recording = Recording { record: ran.record, run: Some(ran.run) };
+    /// assert_eq!(program.recorded_schedule(&recording).unwrap().to_string(), "1 0");
+    /// ```
+    pub fn recorded_schedule(&self, recording: &Recording) -> Result<Schedule, ReplayProblem> {
+        self.check_recorded(&recording.record)?;
+        if let Some(memory) = &recording.record.memory_model {
+            return Err(ReplayProblem::Changed(format!(
+                "the record is of executions under the memory model {memory}"
+            )));
+        }
+        let witnesses = recording.record.witnesses.iter();
+        let mut runs = recording.run.iter().chain(witnesses.flat_map(|w| &w.runs));
+        let run = runs.next().ok_or(ReplayProblem::Nothing)?;
+        Ok(run.schedule.parse()?)
+    }
+
+    /// Whether a record is of this program.
+    fn check_recorded(&self, old: &Record) -> Result<(), ReplayProblem> {
+        match old.program.hash == self.record().hash {
+            true => Ok(()),
+            false => Err(ReplayProblem::OtherProgram {
+                file: self.record().file.clone(),
+                recorded: old.program.hash.clone(),
+                now: self.record().hash.clone(),
+            }),
+        }
+    }
+
     fn replay_on<F: Front>(
         &self,
         front: &F,
@@ -143,13 +182,7 @@ impl Program {
     ) -> Result<Record, ReplayProblem> {
         let start = Instant::now();
         let old = &recording.record;
-        if old.program.hash != self.record().hash {
-            return Err(ReplayProblem::OtherProgram {
-                file: self.record().file.clone(),
-                recorded: old.program.hash.clone(),
-                now: self.record().hash.clone(),
-            });
-        }
+        self.check_recorded(old)?;
         if let Some(memory) = &old.memory_model {
             let Ok(memory) = memory.parse() else {
                 return Err(ReplayProblem::Changed(format!(

@@ -77,9 +77,9 @@ pub struct RunRecord {
 /// Why a run cannot be told over initial values that are not known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoPath {
-    /// The language has no labels.
-    #[error("a path condition is told of `.maz` programs without unknown values")]
-    NoLabels,
+    /// Not all values are known.
+    #[error("a path is told of programs without unknown values")]
+    Unknowns,
     /// Terms cannot follow.
     #[error("the numbers of this run cannot be told over symbolic initial values")]
     Numbers,
@@ -259,23 +259,33 @@ impl Program {
     /// assert_eq!(path.branches, [2]);
     /// ```
     pub fn path(&self, run: &Run, options: &Options) -> Result<PathRecord, NoPath> {
-        let language = &self.language;
-        let mut concolic = language.concolic(options).ok_or(NoPath::NoLabels)?;
-        let mut labelled = language.labelled(options).ok_or(NoPath::NoLabels)?;
+        on_front!(self.language, front => self.path_on(front, run, options))
+    }
+
+    fn path_on<F: Front>(
+        &self,
+        front: &F,
+        run: &Run,
+        options: &Options,
+    ) -> Result<PathRecord, NoPath> {
+        let mut labelled = front.labelled(options).ok_or(NoPath::Unknowns)?;
         let schedule: Schedule = match run.schedule.parse() {
             Ok(schedule) => schedule,
             Err(error) => panic!("a schedule in a record is none: {error}"),
         };
-        concolic.follow(&schedule).map_err(|_| NoPath::Numbers)?;
-        for step in &schedule.0 {
-            let process = labelled.processes().find(&step.process);
-            let made = process.map(|process| labelled.step(process, &step.outcomes).is_ok());
-            assert_eq!(made, Some(true), "a run cannot be run again: {schedule}");
-        }
+        let (condition, state) = match self.language.concolic(options) {
+            Some(mut concolic) => {
+                concolic.follow(&schedule).map_err(|_| NoPath::Numbers)?;
+                (concolic.path_condition(), concolic.state())
+            }
+            // An ABS program starts in one state, so there are no initial values to vary.
+            None => ("true".to_owned(), run.state.clone()),
+        };
+        follow(&mut labelled, &schedule);
         let branches = (0..schedule.0.len()).filter(|&at| labelled.branches(at));
         Ok(PathRecord {
-            condition: concolic.path_condition(),
-            state: concolic.state(),
+            condition,
+            state,
             branches: branches.map(|at| at + 1).collect(),
         })
     }

@@ -281,7 +281,8 @@ impl Collecting {
                     let process = step.process.to_string();
                     let condition = Some(conjunction(&conditions));
                     let accesses = event.touched.iter().copied();
-                    let event = path_event(code, process, condition, accesses);
+                    let event =
+                        path_event(&|cell| code.cell_name(cell), process, condition, accesses);
                     state.path.push(event);
                 }
             }

@@ -17,9 +17,9 @@ use mazurka_core::{
     Access, AccessKind, Event, Execution, Labelled, Narrator, Schedule, ScheduledStep,
     canonical_order, dependent,
 };
-use mazurka_lang::{Code, hir};
+use mazurka_lang::hir;
 
-use crate::front::{Front, on_front};
+use crate::front::{Front, Labels, on_front};
 use crate::run::{NoPath, Plan, follow};
 use crate::{Options, Program, quietly};
 
@@ -326,33 +326,39 @@ impl Program {
     /// assert!(events[1].reads.is_empty());
     /// ```
     pub fn path_events(&self, run: &Run, options: &Options) -> Result<Vec<PathEvent>, NoPath> {
-        let labelled = self.language.labelled(options).ok_or(NoPath::NoLabels)?;
-        let code = self.language.maz().ok_or(NoPath::NoLabels)?;
-        let mut labelled = labelled.with_names();
-        let Ok(schedule) = run.schedule.parse::<Schedule>() else {
-            return Err(NoPath::NoLabels);
-        };
-        follow(&mut labelled, &schedule);
-        let events = labelled.events().iter().enumerate();
-        let events = events.map(|(at, event)| {
-            let process = labelled.processes().path(event.process).to_string();
-            let accesses = event.touched.iter().chain(labelled.named(at)).copied();
-            path_event(code, process, None, accesses)
-        });
-        Ok(events.collect())
+        on_front!(self.language, front => {
+            let labelled = front.labelled(options).ok_or(NoPath::Unknowns)?;
+            let mut labelled = labelled.with_names();
+            let schedule: Schedule = match run.schedule.parse() {
+                Ok(schedule) => schedule,
+                Err(error) => panic!("a schedule in a record is none: {error}"),
+            };
+            follow(&mut labelled, &schedule);
+            // What cells are called is known after the run.
+            let mut names = front.machine(options);
+            follow(&mut names, &schedule);
+            let name = |cell: u32| names.cell_name(cell);
+            let events = labelled.events().iter().enumerate();
+            let events = events.map(|(at, event)| {
+                let process = labelled.processes().path(event.process).to_string();
+                let accesses = event.touched.iter().chain(labelled.named(at)).copied();
+                path_event(&name, process, None, accesses)
+            });
+            Ok(events.collect())
+        })
     }
 }
 
 /// An event of a path, from what its step has touched.
 pub(crate) fn path_event(
-    code: &Code,
+    cell_name: &dyn Fn(u32) -> String,
     process: String,
     condition: Option<String>,
     accesses: impl Iterator<Item = Access>,
 ) -> PathEvent {
     let (mut writes, mut reads) = (Vec::new(), Vec::new());
     for access in accesses {
-        let name = code.cell_name(access.first);
+        let name = cell_name(access.first);
         let name = match access.len {
             1 => name,
             // Some element of an array.

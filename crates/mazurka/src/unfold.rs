@@ -92,7 +92,7 @@ impl Program {
         }
         Ok(on_front!(self.language, front => {
             let options = &options.started();
-            let mut machine = front.machine_for_a_search(options);
+            let mut machine = front.machine_for_nets(options)?;
             let mut net = everything(wanted, options).run(&mut machine, watch, &mut ());
             self.net_record(wanted, &mut net, &mut machine, options)
         }))
@@ -135,7 +135,7 @@ impl Program {
             None => on_front!(self.language, front => {
                 let observer = &mut Each(|machine: &_| test(schedule_of(machine), &[]));
                 let options = &options.started();
-                let mut machine = front.machine_for_a_search(options);
+                let mut machine = front.machine_for_nets(options)?;
                 let mut net = everything(wanted, options).run(&mut machine, watch, observer);
                 self.net_record(wanted, &mut net, &mut machine, options)
             }),
@@ -172,7 +172,7 @@ impl Program {
             }
             None => on_front!(self.language, front => {
                 let options = &options.started();
-                let mut machine = front.machine_for_a_search(options);
+                let mut machine = front.machine_for_nets(options)?;
                 let mut walked = walk.run(&mut machine, watch, &mut ());
                 let record = self.judge_net(&mut walked.found, &mut machine, options);
                 (walked.states, finish(record, wanted, &walked.found, 0))
@@ -241,13 +241,13 @@ impl Program {
         }
         on_front!(self.language, front => {
             let options = &options.started();
-            let mut machine = front.machine_for_a_search(options);
+            let mut machine = front.machine_for_nets(options)?;
             let mut net = everything(wanted, options).run(&mut machine, watch, &mut ());
             let record = self.net_record(wanted, &mut net, &mut machine, options);
             small(&net)?;
-            let names = front.machine(options);
-            let label = |schedule: &Schedule| label_of_last(&mut machine, schedule);
-            Ok((record, drawn(&names, &mut net, subject, label)))
+            let mut teller = front.machine_for_nets(options)?;
+            let label = |schedule: &Schedule| label_of_last(&mut teller, schedule);
+            Ok((record, drawn(&machine, &mut net, subject, label)))
         })
     }
 

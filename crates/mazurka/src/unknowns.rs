@@ -21,7 +21,9 @@ use std::sync::Arc;
 use mazurka_core::record::{Binding, Record, SolverRecord, Witness};
 use mazurka_core::{Bound, Execution, Kind, Kinds, Mishap, Patience, Schedule, StopReason};
 use mazurka_explore::{Finding, Findings, Goal, Observer, Search, broken_by};
-use mazurka_lang::{Agreement, Code, Concrete, Machine, Observed, SymbolicMachine, Valuation};
+use mazurka_lang::{
+    Agreement, Code, Concrete, LabelledMachine, Machine, Observed, SymbolicMachine, Valuation,
+};
 use mazurka_smt::Solver;
 
 use crate::evidence::Hurry;
@@ -71,6 +73,12 @@ impl Front for ForAll {
             Arc::new(self.code.with_inputs(inputs)),
             options.limits.local,
         )
+    }
+
+    type Labelled = LabelledMachine;
+
+    fn labelled(&self, _options: &Options) -> Option<LabelledMachine> {
+        None
     }
 
     fn machine_for_a_run(&self, options: &Options) -> Machine {

@@ -1,13 +1,20 @@
 //! What the tests share.
 
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::Arc;
 
-use mazurka_abs::{Machine, Settings, load};
+use mazurka_abs::{Code, Machine, Settings, load};
 use mazurka_core::Limits;
 use mazurka_explore::{Algorithm, Findings, Goal, Search};
 
-pub fn machine(source: &str, set: &[(&str, &str)]) -> Machine {
+/// A program of the corpus.
+pub fn corpus(name: &str) -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/abs");
+    std::fs::read_to_string(root.join(name).join("program.abs")).expect("a program")
+}
+
+pub fn code(source: &str, set: &[(&str, &str)]) -> Arc<Code> {
     let settings = Settings {
         constants: set
             .iter()
@@ -16,9 +23,13 @@ pub fn machine(source: &str, set: &[(&str, &str)]) -> Machine {
         ..Settings::default()
     };
     match load(source, &settings) {
-        Ok(code) => Machine::new(Arc::new(code), 1_000_000),
+        Ok(code) => Arc::new(code),
         Err(mistakes) => panic!("{mistakes:#?}\n{source}"),
     }
+}
+
+pub fn machine(source: &str, set: &[(&str, &str)]) -> Machine {
+    Machine::new(code(source, set), 1_000_000)
 }
 
 pub fn explore(machine: &mut Machine, algorithm: Algorithm, limits: &Limits) -> Findings {

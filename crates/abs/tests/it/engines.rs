@@ -1,20 +1,13 @@
 //! The figures of the context-sensitive paper, in closed form, with every engine that counts
 //! traces.
 
-use std::path::Path;
-
-use crate::common::{explore, machine};
+use crate::common::{corpus, explore, machine};
 use mazurka_core::Limits;
 use mazurka_explore::Algorithm;
 
-fn source(name: &str) -> String {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/abs");
-    std::fs::read_to_string(root.join(name).join("program.abs")).expect("a program")
-}
-
 fn executions(name: &str, set: &[(&str, &str)], algorithm: Algorithm) -> u64 {
     let found = explore(
-        &mut machine(&source(name), set),
+        &mut machine(&corpus(name), set),
         algorithm,
         &Limits::default(),
     );
@@ -88,7 +81,7 @@ fn table_1_of_nine() {
         (Algorithm::Stateful, None),
     ];
     for (algorithm, executions) in expected {
-        let mut machine = machine(&source("producer-consumer"), &[("n", "9")]);
+        let mut machine = machine(&corpus("producer-consumer"), &[("n", "9")]);
         let found = explore(&mut machine, algorithm, &Limits::default());
         println!("{algorithm}: {:?} in {:?}", found.counts, found.elapsed);
         assert!(executions.is_none_or(|executions| found.counts.executions == executions));

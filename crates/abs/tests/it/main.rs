@@ -2,6 +2,8 @@
 
 mod common;
 mod engines;
+mod labels;
 mod language;
+mod nets;
 mod random;
 mod wrong;

@@ -198,7 +198,20 @@ impl Generator {
     }
 }
 
-fn number(name: &str, otherwise: u64) -> u64 {
+/// The random program of a seed.
+pub fn program_of(seed: u64) -> String {
+    let generator = Generator {
+        random: Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1),
+        text: String::new(),
+        futures: 0,
+        numbers: 0,
+        helper: false,
+    };
+    generator.program()
+}
+
+/// A number from the environment.
+pub fn number(name: &str, otherwise: u64) -> u64 {
     std::env::var(name)
         .ok()
         .and_then(|text| text.parse().ok())
@@ -211,14 +224,7 @@ fn all_engines_agree_with_brute_force() {
     let seed = number("MAZURKA_SEED", 1);
     let (mut compared, mut traces, mut deadlocks, mut failures) = (0, 0, 0, 0);
     for program in seed..seed + programs {
-        let generator = Generator {
-            random: Random(program.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1),
-            text: String::new(),
-            futures: 0,
-            numbers: 0,
-            helper: false,
-        };
-        let source = generator.program();
+        let source = program_of(program);
         let limits = Limits {
             executions: Some(MOST_EXECUTIONS),
             steps: Some(20 * MOST_EXECUTIONS),

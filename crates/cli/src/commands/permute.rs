@@ -1,15 +1,18 @@
 //! The command `permute`.
 
 use clap::Args;
+use mazurka::Program;
 use mazurka::permute::Permuting;
+use mazurka::replay::Recording;
+use mazurka::run::Plan;
 
 use super::{Refusal, plan, view};
 use crate::args::{EXIT_CODES, LimitArgs, OutputArgs};
 use crate::exit::Exit;
 use crate::program::ProgramArgs;
 use crate::show::{Format, JSON, Offer, TEXT, offer, show};
-use crate::values;
 use crate::watch::watched;
+use crate::{files, values};
 
 const FORMATS: [Offer; 4] = [
     TEXT,
@@ -24,6 +27,7 @@ const FORMATS: [Offer; 4] = [
   mazurka permute example5.maz --schedule \"0 0 0.1 0.1 0.1 0.1 0.1 0.1 0.1 0.1 0.1 0.0\"
   mazurka permute counter.maz --seed 7
   mazurka permute counter.maz --complete
+  mazurka run buffer.abs --format json > run.json; mazurka permute buffer.abs --recorded run.json
   mazurka permute writers.maz --paper
   mazurka permute example5.maz --symbolic-initial
   mazurka permute counter.maz --class 2 --format svg > class.svg
@@ -45,6 +49,9 @@ pub(crate) struct PermuteArgs {
     /// The run to record: processes, one per step, such as "0 0 0.1=2 1"
     #[arg(long, value_name = "SCHEDULE", conflicts_with = "seed")]
     schedule: Option<String>,
+    /// The run to record is one that was: the run in a record of `run`, or the first witness
+    #[arg(long, value_name = "RECORD", conflicts_with_all = ["schedule", "seed"])]
+    recorded: Option<String>,
     /// Let chance choose the run to record, the same way for the same number
     #[arg(long, value_name = "N", default_value_t = 0)]
     seed: u64,
@@ -70,11 +77,21 @@ pub(crate) struct PermuteArgs {
     pub(super) output: OutputArgs,
 }
 
+/// The run of a record.
+fn recorded(program: &Program, file: &str) -> Result<Plan, String> {
+    let recording = Recording::parse(&files::record(file)?).map_err(|e| e.to_string())?;
+    let schedule = program.recorded_schedule(&recording);
+    schedule.map(Plan::Schedule).map_err(|e| e.to_string())
+}
+
 /// Finds the executable permutations of one execution, or of all.
 pub(super) fn permute(args: &PermuteArgs) -> Result<Exit, Refusal> {
     let program = args.program.load_known()?;
     let wanted = Permuting {
-        plan: plan(&program, args.schedule.as_ref(), args.seed)?,
+        plan: match &args.recorded {
+            Some(record) => recorded(&program, record)?,
+            None => plan(&program, args.schedule.as_ref(), args.seed)?,
+        },
         complete: args.complete,
         paper: args.paper,
         any_start: args.symbolic_initial,

@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 use mazurka::reach::{self, BadProperty, Reach, StateProperty};
 use mazurka::unfold::{NetKind, Unfold};
 
-use super::{Refusal, unfold, view};
+use super::{Refusal, view};
 use crate::args::{OutputArgs, SearchArgs, net};
 use crate::exit::Exit;
 use crate::files;
@@ -66,11 +66,8 @@ impl From<Method> for reach::Method {
 /// Looks for a state, and shows the way to it.
 pub(super) fn reach(args: &ReachArgs) -> Result<Exit, Refusal> {
     let (file, set) = (&args.program.file, &args.program.settings());
-    let source = files::program(file)?;
+    let source = files::maz_program(file, "asked about states")?;
     let program = load_source(file, &source, set)?;
-    if !program.unfolds() {
-        return Err(unfold::refusal());
-    }
     let wanted = StateProperty::read(&source, set, &args.property).map_err(|bad| match bad {
         BadProperty::Mistakes {
             text,

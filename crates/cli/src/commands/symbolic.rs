@@ -73,7 +73,7 @@ pub(super) fn symbolic(args: &SymbolicArgs) -> Result<Exit, Refusal> {
     let program = load_maz(
         &args.program.file,
         &args.program.set,
-        "executed symbolically",
+        "executed symbolically: the main block gives every field its value, so none is unknown",
     )?;
     // There are no workers, and the record names none.
     let options = args.search.options(0)?;

@@ -60,19 +60,9 @@ impl UnfoldArgs {
     }
 }
 
-/// Why a program cannot be unfolded.
-pub(super) fn refusal() -> Refusal {
-    let text = "ABS programs cannot be unfolded: a task may wait for one that it did not create; \
-                `mazurka explore` explores them";
-    Refusal::Message(text.to_owned())
-}
-
 /// Unfolds a program, and shows what came of it.
 pub(super) fn unfold(args: &UnfoldArgs) -> Result<Exit, Refusal> {
     let program = args.program.load()?;
-    if !program.unfolds() {
-        return Err(refusal());
-    }
     let options = args.search.options(1)?;
     let wanted = args.wanted();
     let picture = args.output.format.is_picture();

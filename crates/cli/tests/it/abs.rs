@@ -139,9 +139,7 @@ fn what_is_left_out_is_named_with_its_line() {
 #[test]
 fn commands_that_do_not_apply_say_so() {
     for args in [
-        &["unfold", PI][..],
-        &["permute", PI],
-        &["reach", PI, "--property", "sum == 1"],
+        &["reach", PI, "--property", "sum == 1"][..],
         &["symbolic", PI],
         &["prove", PI],
     ] {
@@ -164,4 +162,97 @@ fn a_recorded_witness_replays() {
     assert_eq!(said.code, 1, "{said:?}");
     let again = mazurka(&["replay", name]);
     assert_eq!(again.code, 1, "{again:?}");
+}
+
+#[test]
+fn all_nets_are_built_of_actors_and_their_tests_replay() {
+    for (net, tests) in [("replicated", 6), ("contextual", 6), ("stateful", 6)] {
+        let args = ["unfold", PI, "--set", "workers=3", "--net", net];
+        let said = mazurka(&[&args[..], &["--format", "json"]].concat());
+        assert_eq!(said.code, 0, "{said:?}");
+        assert_eq!(said.json()["tests"], tests, "{net}: {said:?}");
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let name = folder.path().to_str().expect("a name");
+    let args = ["unfold", PHILOSOPHERS, "--set", "seats=2", "--tests", name];
+    let said = mazurka(&[&args[..], &["--format", "json"]].concat());
+    assert_eq!(said.code, 1, "{said:?}");
+    assert_eq!(said.json()["deadlocks"], 1, "{said:?}");
+    let tests: Vec<_> = std::fs::read_dir(folder.path()).expect("tests").collect();
+    assert_eq!(said.json()["tests"], tests.len(), "{said:?}");
+    for test in tests {
+        let path = test.expect("a test").path();
+        let again = mazurka(&["replay", path.to_str().expect("a name")]);
+        assert!(again.code < 2, "{again:?}");
+    }
+    let drawn = mazurka(&["unfold", PI, "--set", "workers=2", "--format", "dot"]);
+    assert!(drawn.out.contains("xlabel=\"Master1.sum\""), "{drawn:?}");
+}
+
+#[test]
+fn a_guard_over_a_future_in_a_field_is_not_unfolded() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("moving.abs");
+    let source = "module M;
+interface I { Int m(); Unit w(); }
+class C implements I {
+  Fut<Int> f = null;
+  Int m() { return 1; }
+  Unit w() {
+    f = this!m();
+    await f?;
+  }
+}
+{ I c = new C(); c!w(); }
+";
+    std::fs::write(&file, source).expect("written");
+    let file = file.to_str().expect("a name");
+    let said = mazurka(&["unfold", file]);
+    assert_eq!(said.code, 3, "{said:?}");
+    assert!(said.err.contains("the guard in line 8 waits"), "{said:?}");
+    assert_eq!(mazurka(&["explore", file]).code, 0);
+}
+
+/// The case that the guarded-command paper names: `await` on conditions that close again.
+#[test]
+fn runs_of_actors_are_permuted() {
+    const DOOR: &str = "corpus/abs/boolean-await/program.abs";
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("run.json");
+    let name = file.to_str().expect("a name");
+    let schedule = "0 0.0 0.1 0.1 0.2 0.2 0.3";
+    let ran = mazurka(&["run", DOOR, "--schedule", schedule, "--format", "json"]);
+    std::fs::write(&file, &ran.out).expect("written");
+    let by_schedule = mazurka(&["permute", DOOR, "--schedule", schedule, "--format", "json"]);
+    let by_record = mazurka(&["permute", DOOR, "--recorded", name, "--format", "json"]);
+    for said in [&by_schedule, &by_record] {
+        let permutations = &said.json()["permutations"];
+        assert_eq!(permutations["executable"], 4, "{said:?}");
+        assert_eq!(permutations["stuck"], 3, "{said:?}");
+        assert_eq!(permutations["recorded"]["schedule"], schedule, "{said:?}");
+    }
+    // A witness is a recorded run, too.
+    let said = mazurka(&["check", DOOR, "--witness", name]);
+    assert_eq!(said.code, 1, "{said:?}");
+    let said = mazurka(&["permute", DOOR, "--recorded", name]);
+    assert!(said.code < 2, "{said:?}");
+    let said = mazurka(&["permute", BUFFER, "--recorded", name]);
+    assert_eq!(said.code, 3, "{said:?}");
+    assert!(said.err.contains("another program"), "{said:?}");
+    let said = mazurka(&["permute", DOOR, "--symbolic-initial"]);
+    assert_eq!(said.code, 3, "{said:?}");
+    assert!(said.err.contains("starts in one state"), "{said:?}");
+}
+
+#[test]
+fn the_path_of_a_run_of_actors_is_told() {
+    let said = mazurka(&["run", BUFFER, "--set", "n=1", "--seed", "1", "--path"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    for words in [
+        "path condition: true",
+        "labels that take a branch",
+        "await b!take() ▷",
+    ] {
+        assert!(said.out.contains(words), "{words}: {said:?}");
+    }
 }

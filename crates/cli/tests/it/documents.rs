@@ -194,7 +194,7 @@ fn arguments(command: &str) -> Vec<String> {
 
 #[test]
 fn commands_about_the_papers_say_what_their_pages_show() {
-    for (name, least) in [("guarded-commands", 10), ("sympaths", 10)] {
+    for (name, least) in [("guarded-commands", 10), ("sympaths", 10), ("context", 12)] {
         let page = document(&format!("docs/papers/{name}.md"));
         let mut tried = 0;
         for (info, text) in blocks(&page) {

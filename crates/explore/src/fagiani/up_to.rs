@@ -104,6 +104,14 @@ impl<E: Labelled> Execution for UpTo<'_, E> {
         self.program.joins(process, into);
     }
 
+    fn has_ended(&self, process: ProcessId) -> bool {
+        self.program.has_ended(process)
+    }
+
+    fn ends_with_results(&self) -> bool {
+        self.program.ends_with_results()
+    }
+
     fn has_conditions(&self) -> bool {
         self.program.has_conditions()
     }

@@ -49,6 +49,8 @@ pub(crate) type Look<'a> = dyn FnMut() -> ControlFlow<Bound> + 'a;
 pub(crate) struct Next {
     pub process: ProcessId,
     pub status: Status,
+    /// Whether steps that wait for its end can go on.
+    pub ended: bool,
     pub claims: Claims,
     pub wait: Wait,
     /// The processes whose end it may wait for.
@@ -422,7 +424,7 @@ impl Builder {
             if at > 0 {
                 self.children.insert(next.process);
             }
-            if self.children.contains(&next.process) && next.status == Status::Ended {
+            if self.children.contains(&next.process) && next.ended {
                 let place = self.net.place(Place::End(next.process));
                 inputs.push((self.net.initial[place as usize], true));
             }

@@ -19,6 +19,9 @@
 //! are feasible depends on the whole path constraint, so the program is asked and nothing is
 //! predicted ([`TestedModel::sides`](super::tested_model::TestedModel::sides)).
 //!
+//! Deviation: where a process ends with a result, as a task of an actor does, a step that joins it
+//! depends on the local state that the process has ended in.
+//!
 //! Deviation: steps may touch many places (an atomic block). A place that a step claims to write
 //! and does not touch counts as read and as written, because it may stand for something that is not
 //! recorded: an invariant.
@@ -30,8 +33,11 @@ use smallvec::SmallVec;
 use super::extensions::{Done, Next};
 use super::net::{NONE, set};
 use super::numbers::Numbers;
-use super::session::{done, next};
+use super::session::{done, joined, next};
 use crate::algorithms::naive::next_outcomes;
+
+/// How a process has ended that has not.
+pub(crate) const NOT_ENDED: u32 = 0;
 
 /// A step that a test has shown.
 #[derive(Clone, Debug)]
@@ -40,9 +46,11 @@ pub(crate) struct Learned {
     reads: Vec<(u32, u32)>,
     /// The locks that must be free.
     needs: Vec<u32>,
+    /// The processes that it joined, and how they had ended.
+    joined: Vec<(ProcessId, u32)>,
     /// For a step that changed nothing because its guard was closed: the processes that it may
-    /// join, and whether they had ended.
-    ends: Vec<(ProcessId, bool)>,
+    /// join, and how they had ended.
+    ends: Vec<(ProcessId, u32)>,
     /// The cells that it wrote, and their new valuations, in the order of the cells.
     writes: Vec<(u32, u32)>,
     /// The outcomes to try after its own, if any.
@@ -120,6 +128,8 @@ impl Marking {
 /// A model of a program.
 #[derive(Debug, Default)]
 pub(crate) struct Model {
+    /// Whether a step that joins a process may get a result from it.
+    results: bool,
     locals: Vec<Local>,
     steps: Vec<Learned>,
     /// The valuations of held locks, by lock and holder.
@@ -133,6 +143,7 @@ pub(crate) struct Model {
 impl Model {
     /// Learns the initial state.
     pub fn start<E: Execution>(&mut self, program: &E) -> Marking {
+        self.results = program.ends_with_results();
         let mut marking = Marking::default();
         let born = |process: &ProcessId| program.status(*process) != Status::Unborn;
         let processes: Vec<_> = program
@@ -170,16 +181,21 @@ impl Model {
         &self.steps[step as usize]
     }
 
-    /// Returns the known steps from a local state where cells have these valuations.
-    /// [`Model::is_possible`] tells whether they are possible.
+    /// Returns the known steps from a local state where cells have these valuations and processes
+    /// have ended like this ([`Model::ending`]). [`Model::is_possible`] tells whether they are
+    /// possible.
     pub fn predict<'a>(
         &'a self,
         local: u32,
         valuation: &'a dyn Fn(u32) -> u32,
+        ending: &'a dyn Fn(ProcessId) -> u32,
     ) -> impl Iterator<Item = u32> + 'a {
         let fits = move |step: &u32| {
-            let mut reads = self.step(*step).reads.iter();
+            let step = self.step(*step);
+            let mut joined = step.joined.iter();
+            let mut reads = step.reads.iter();
             reads.all(|&(cell, read)| valuation(cell) == read)
+                && joined.all(|&(process, how)| [NOT_ENDED, how].contains(&ending(process)))
         };
         self.local(local).steps.iter().copied().filter(fits)
     }
@@ -190,37 +206,43 @@ impl Model {
         &self,
         step: u32,
         valuation: &dyn Fn(u32) -> u32,
-        ended: &dyn Fn(ProcessId) -> bool,
+        ending: &dyn Fn(ProcessId) -> u32,
     ) -> bool {
         let step = self.step(step);
+        let mut ends = step.joined.iter().chain(&step.ends);
         step.needs.iter().all(|&lock| valuation(lock) == 0)
-            && step.done.joined.iter().all(|&process| ended(process))
-            && step
-                .ends
-                .iter()
-                .all(|&(process, had)| ended(process) == had)
+            && ends.all(|&(process, how)| ending(process) == how)
     }
 
     /// Returns the known step from a local state with these outcomes, where cells have these
-    /// valuations and these processes have ended.
+    /// valuations and processes have ended like this.
     pub fn with_outcomes(
         &self,
         local: u32,
         outcomes: &[i64],
         valuation: &dyn Fn(u32) -> u32,
-        ended: &dyn Fn(ProcessId) -> bool,
+        ending: &dyn Fn(ProcessId) -> u32,
     ) -> Option<u32> {
         let same = |step: &u32| {
-            self.step(*step).done.outcomes == outcomes && self.is_possible(*step, valuation, ended)
+            self.step(*step).done.outcomes == outcomes && self.is_possible(*step, valuation, ending)
         };
-        self.predict(local, valuation).find(same)
+        self.predict(local, valuation, ending).find(same)
     }
 
-    /// Whether a process has ended in a state.
-    pub fn has_ended(&self, marking: &Marking, process: ProcessId) -> bool {
+    /// Returns how a process in a local state has ended: a number that is the same only for equal
+    /// results, or [`NOT_ENDED`].
+    pub fn ending_in(&self, local: u32) -> u32 {
+        match self.local(local).next.ended {
+            true if self.results => local + 1,
+            ended => u32::from(ended),
+        }
+    }
+
+    /// Returns how a process has ended in a state.
+    pub fn ending(&self, marking: &Marking, process: ProcessId) -> u32 {
         let local = marking.locals.get(process.index()).copied();
         let local = local.filter(|&local| local != NONE);
-        local.is_some_and(|local| self.local(local).next.status == Status::Ended)
+        local.map_or(NOT_ENDED, |local| self.ending_in(local))
     }
 
     /// Returns the outcomes of a step to try next, if it chooses: those after the last known ones.
@@ -295,13 +317,15 @@ impl Model {
         let reads = read.into_list().into_iter();
         let reads: Vec<(u32, u32)> = reads.map(|cell| (cell, marking.cell(cell))).collect();
         let joins = self.local(local).next.joins.iter().filter(|_| stays);
-        let ends: Vec<(ProcessId, bool)> = joins
-            .map(|&process| (process, self.has_ended(marking, process)))
-            .collect();
+        let ending = |&process: &ProcessId| (process, self.ending(marking, process));
+        let ends: Vec<(ProcessId, u32)> = joins.map(ending).collect();
+        let joined: Vec<(ProcessId, u32)> = joined(event).map(ending).collect();
         let outcomes: Vec<i64> = event.outcomes.iter().map(|o| o.value).collect();
         let same = |step: &u32| {
             let known = self.step(*step);
-            known.reads == reads && known.done.outcomes == outcomes && known.ends == ends
+            known.reads == reads
+                && known.done.outcomes == outcomes
+                && (&known.ends, &known.joined) == (&ends, &joined)
         };
         let known = self.local(local).steps.iter().copied().find(same);
         let step = known.unwrap_or_else(|| {
@@ -333,6 +357,7 @@ impl Model {
             self.steps.push(Learned {
                 reads,
                 needs,
+                joined,
                 ends,
                 writes,
                 more: next_outcomes(event),

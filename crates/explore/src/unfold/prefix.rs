@@ -25,7 +25,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::extensions::Builder;
-use super::model::Marking;
+use super::model::{Marking, NOT_ENDED};
 use super::model_net::{Labels, ModelNet, model_net};
 use super::net::{Input, NONE, NetKind, Phase, Place};
 use super::session::Session;
@@ -151,13 +151,18 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         inputs.map(|input| self.valuation(input)).collect()
     }
 
-    /// Returns the valuation of a cell in the condition of an arc; 1 for a process that has ended.
+    /// Returns the valuation of a cell in the condition of an arc; how a process has ended.
     fn valuation(&self, input: &Input) -> u32 {
         let net = &self.builder.net;
         let condition = net.condition(input.condition);
         match net.places[condition.place as usize] {
             Place::Cell(_) => self.valuations[input.condition as usize],
-            Place::End(_) => u32::from(condition.set),
+            Place::End(_) if condition.producer == NONE => NOT_ENDED,
+            Place::End(_) => {
+                // The local state of the process after its last event.
+                let thread = net.event(condition.producer).thread;
+                self.tested.model.ending_in(self.locals[thread as usize])
+            }
         }
     }
 
@@ -268,7 +273,7 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         }
     }
 
-    /// Returns the valuation of a cell that an extension claims; 1 for a process that has ended.
+    /// Returns the valuation of a cell that an extension claims; how a process has ended.
     fn seen(&self, extension: u32, wanted: Place) -> u32 {
         let net = &self.builder.net;
         let claimed = net.claimed(extension);
@@ -288,8 +293,9 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
     /// Returns the known steps from the local state and the valuations of an extension.
     fn known(&self, extension: u32) -> Vec<u32> {
         let valuation = |cell: u32| self.seen(extension, Place::Cell(cell));
-        let local = self.local(extension);
-        self.tested.model.predict(local, &valuation).collect()
+        let ending = |process: ProcessId| self.seen(extension, Place::End(process));
+        let (model, local) = (&self.tested.model, self.local(extension));
+        model.predict(local, &valuation, &ending).collect()
     }
 
     /// Adds an event for each side of an extension; sides that the model does not know are tested.
@@ -312,9 +318,9 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         for outcomes in sides {
             let find = |prefix: &Self| {
                 let valuation = |cell: u32| prefix.seen(extension, Place::Cell(cell));
-                let ended = |process: ProcessId| prefix.seen(extension, Place::End(process)) == 1;
+                let ending = |process: ProcessId| prefix.seen(extension, Place::End(process));
                 let (model, local) = (&prefix.tested.model, prefix.local(extension));
-                model.with_outcomes(local, &outcomes, &valuation, &ended)
+                model.with_outcomes(local, &outcomes, &valuation, &ending)
             };
             if find(self).is_none() {
                 self.test(extension, &outcomes)?;
@@ -335,14 +341,14 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
             return (Vec::new(), None);
         }
         let valuation = |cell: u32| self.seen(extension, Place::Cell(cell));
-        let ended = |process: ProcessId| self.seen(extension, Place::End(process)) == 1;
-        let known: Vec<u32> = self.tested.model.predict(local, &valuation).collect();
+        let ending = |process: ProcessId| self.seen(extension, Place::End(process));
+        let known: Vec<u32> = self.known(extension);
         if known.is_empty() {
             return (known, Some(SmallVec::new()));
         }
         if !known
             .iter()
-            .all(|&step| self.tested.model.is_possible(step, &valuation, &ended))
+            .all(|&step| self.tested.model.is_possible(step, &valuation, &ending))
         {
             self.builder.net.extensions[extension as usize].phase = Phase::Closed;
             return (Vec::new(), None);

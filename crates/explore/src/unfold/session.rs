@@ -190,6 +190,7 @@ pub(crate) fn next<E: Execution>(program: &E, process: ProcessId) -> Next {
     let mut next = Next {
         process,
         status,
+        ended: program.has_ended(process),
         claims: Vec::new(),
         wait: Wait::Never,
         joins: Vec::new(),
@@ -202,6 +203,12 @@ pub(crate) fn next<E: Execution>(program: &E, process: ProcessId) -> Next {
         }
     }
     next
+}
+
+/// Returns the processes that a step had to wait for. One that the step itself started is none.
+pub(crate) fn joined(event: &Event) -> impl Iterator<Item = &ProcessId> {
+    let joined = event.joined.iter();
+    joined.filter(|process| !event.spawned.contains(process))
 }
 
 /// Returns the effects of the last step of a program.
@@ -217,13 +224,10 @@ pub(crate) fn done<E: Execution>(program: &E, event: &Event) -> Done {
         };
         locks.insert(access.first, held);
     }
-    let joined = event.joined.iter();
-    let joined = joined.filter(|process| !event.spawned.contains(process));
     let processes = std::iter::once(event.process).chain(event.spawned.iter().copied());
     Done {
         outcomes: event.outcomes.iter().map(|o| o.value).collect(),
-        // A process that the step itself started is no process that the step has to wait for.
-        joined: joined.copied().collect(),
+        joined: joined(event).copied().collect(),
         locks: locks.into_iter().collect(),
         next: processes.map(|process| next(program, process)).collect(),
     }

@@ -81,7 +81,9 @@ impl<'a, 'w, E: Execution> TestedModel<'a, 'w, E> {
             let unknown = |&process: &ProcessId| {
                 let local = marking.locals[process.index()];
                 let valuation = |cell: u32| marking.cell(cell);
-                self.model.predict(local, &valuation).next().is_none()
+                let ending = |process: ProcessId| self.model.ending(&marking, process);
+                let mut known = self.model.predict(local, &valuation, &ending);
+                known.next().is_none()
             };
             let fresh: Vec<_> = ready.iter().copied().filter(unknown).collect();
             let from = if fresh.is_empty() { &ready } else { &fresh };
@@ -161,9 +163,9 @@ impl<'a, 'w, E: Execution> TestedModel<'a, 'w, E> {
             next = next_outcomes(event);
             self.session.program.back_to(depth);
             let (model, valuation) = (&self.model, |cell: u32| marking.cell(cell));
-            let ended = |process: ProcessId| model.has_ended(marking, process);
+            let ending = |process: ProcessId| model.ending(marking, process);
             if model
-                .with_outcomes(local, &last, &valuation, &ended)
+                .with_outcomes(local, &last, &valuation, &ending)
                 .is_none()
             {
                 break;

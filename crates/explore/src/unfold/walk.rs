@@ -172,22 +172,22 @@ impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
         let valuation = |cell: u32| marking.cell(cell);
         loop {
             let model = &self.tested.model;
-            let ended = |process: ProcessId| model.has_ended(marking, process);
+            let ending = |process: ProcessId| model.ending(marking, process);
             let next = &model.local(local).next;
             let cells = next.claims.iter().flat_map(|access| access.cells());
             let mut seen: Vec<u32> = cells.map(|cell| marking.cell(cell as u32)).collect();
             if matches!(next.wait, Wait::Process | Wait::Guard) {
                 let processes = (0..marking.locals.len() as u32).map(ProcessId);
-                seen.extend(processes.map(|process| u32::from(ended(process))));
+                seen.extend(processes.map(ending));
             }
             if model.is_closed(local, &seen) {
                 return ControlFlow::Continue(Vec::new());
             }
-            let known: Vec<u32> = model.predict(local, &valuation).collect();
+            let known: Vec<u32> = model.predict(local, &valuation, &ending).collect();
             if self.has_conditions(&known) {
                 return self.sides(marking, process);
             }
-            let possible = |&step: &u32| model.is_possible(step, &valuation, &ended);
+            let possible = |&step: &u32| model.is_possible(step, &valuation, &ending);
             if !known.iter().all(possible) {
                 return ControlFlow::Continue(Vec::new());
             }
@@ -227,8 +227,8 @@ impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
         for outcomes in sides {
             let find = |walk: &Self| {
                 let model = &walk.tested.model;
-                let ended = |process: ProcessId| model.has_ended(marking, process);
-                model.with_outcomes(local, &outcomes, &valuation, &ended)
+                let ending = |process: ProcessId| model.ending(marking, process);
+                model.with_outcomes(local, &outcomes, &valuation, &ending)
             };
             if find(self).is_none() {
                 self.test(process, &outcomes)?;

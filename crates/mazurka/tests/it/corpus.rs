@@ -375,7 +375,7 @@ fn for_all_inputs(program: &Program, case: &Case, wrong: &mut Wrong) {
     let explored = all.expect("optimal is an algorithm");
     let unfolded = unfolded(program, &explored, case, wrong);
     let stateful = stateful(program, &explored, unfolded.counts.events, wrong);
-    for record in [checked, unfolded].into_iter().chain(stateful) {
+    for record in [checked, unfolded, stateful] {
         wrong.0.extend(replays(program, record, &options));
     }
 }
@@ -414,7 +414,7 @@ fn in_full(program: &Program, case: &Case, wrong: &mut Wrong) {
     wrong.compare("check", &case.check, &word(checked.verdict));
     let unfolded = unfolded(program, &explored, case, wrong);
     let stateful = stateful(program, &explored, unfolded.counts.events, wrong);
-    for record in [explored, checked, unfolded].into_iter().chain(stateful) {
+    for record in [explored, checked, unfolded, stateful] {
         wrong.0.extend(replays(program, record, &options));
     }
 }
@@ -475,15 +475,7 @@ fn failing(record: &Record) -> BTreeSet<String> {
 /// The stateful net, against all executions: a deadlock if there is one, the same failures, no more
 /// events than the replicated one; and against all states of its model, where these are not too
 /// many.
-fn stateful(
-    program: &Program,
-    explored: &Record,
-    replicated: u64,
-    wrong: &mut Wrong,
-) -> Option<Record> {
-    if !program.unfolds() {
-        return None;
-    }
+fn stateful(program: &Program, explored: &Record, replicated: u64, wrong: &mut Wrong) -> Record {
     let options = Options::default();
     let net = program
         .unfold(
@@ -532,7 +524,7 @@ fn stateful(
             "stateful net: {events} events, replicated {replicated}"
         ));
     }
-    Some(net.record)
+    net.record
 }
 
 /// Every witness replays, and through its file format too.

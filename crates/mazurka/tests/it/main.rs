@@ -5,6 +5,7 @@ mod check;
 mod context;
 mod corpus;
 mod coverage;
+mod engines;
 mod estimate;
 mod inputs;
 mod limits;

@@ -1,0 +1,150 @@
+//! Labels of the steps of tasks: which way each step went.
+//!
+//! De Boer, Johnsen, Schlatte, Tapia Tarifa, Tveito: "Inseguendo Fagiani Selvatici: Partial Order
+//! Reduction for Guarded Command Languages", 2020. Its commands g ▷ s are the *segments* of a task:
+//! s is the code from one scheduling point to the next, g what the task waits for at the first.
+//!
+//! | paper | here |
+//! |---|---|
+//! | process ι | a task |
+//! | shared variable | a field of an object |
+//! | g, which opens or stays closed | `await …`, `f.get`, and that no other task holds the cog |
+//! | label ι, g ▷ s (Definition 4) | a step: its turns, and where its tasks rest ([`Trail`]) |
+//! | W and R (Definition 9) | what the segment claims |
+//!
+//! A guard only opens or stays closed, so the turns within it are not in the path. Deviation: a
+//! label says which tasks were waited for, because a future is a value and may be another one in a
+//! permutation.
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use mazurka_core::{Access, Execution, Fingerprint, Labelled, ProcessId};
+
+use crate::Machine;
+use crate::code::Code;
+
+/// Hears which way a step goes.
+#[derive(Debug)]
+pub(crate) struct Trail {
+    path: Cell<Fingerprint>,
+    branches: Cell<bool>,
+}
+
+impl Trail {
+    pub fn new() -> Self {
+        Self {
+            path: Cell::new(Fingerprint::EMPTY),
+            branches: Cell::new(false),
+        }
+    }
+
+    /// The guard is open: the segment starts.
+    pub fn start(&self) {
+        self.path.set(Fingerprint::EMPTY);
+        self.branches.set(false);
+    }
+
+    /// A branch goes on, or jumps.
+    pub fn turn(&self, pc: u32, goes_on: bool) {
+        let path = self.path.get();
+        self.path
+            .set(path.then(2 * u64::from(pc) + u64::from(goes_on)));
+        self.branches.set(true);
+    }
+
+    /// A method or a function is entered: which one, a value decides.
+    pub fn enter(&self, entry: u32) {
+        let path = self.path.get();
+        self.path.set(path.then(2 * u64::from(entry)));
+    }
+}
+
+/// The label of a step.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Label {
+    path: Fingerprint,
+    branches: bool,
+}
+
+impl Machine {
+    /// A machine in the initial state whose steps have labels.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use mazurka_abs::{Machine, Settings, load};
+    /// use mazurka_core::{Execution, Labelled, ProcessId};
+    ///
+    /// let source = "module M; interface I { Unit m(); }
+    ///     class C implements I { Int x = 0; Unit m() { if (x == 0) { x = 1; } } }
+    ///     { I c = new C(); c!m(); c!m(); }";
+    /// let code = Arc::new(load(source, &Settings::default()).unwrap());
+    /// let mut machine = Machine::labelled(code, 1000);
+    /// for task in 0..3 {
+    ///     machine.step(ProcessId(task), &[]).unwrap();
+    /// }
+    /// assert!(!machine.branches(0) && machine.branches(1));
+    /// assert_ne!(machine.path(1), machine.path(2));
+    /// ```
+    pub fn labelled(code: Arc<Code>, max_local: u64) -> Self {
+        let mut machine = Self::new(code, max_local);
+        machine.labels = Some(Vec::new());
+        machine
+    }
+
+    /// Keeps the label of the last step.
+    pub(crate) fn label(&mut self, trail: &Trail) {
+        let at = self.events().len() - 1;
+        let event = &self.events()[at];
+        let mut path = trail.path.get();
+        for &task in &event.joined {
+            path = path.then_all(self.names.tasks.name(task));
+        }
+        for &task in std::iter::once(&event.process).chain(&event.spawned) {
+            path = self.place(task, path);
+        }
+        let label = Label {
+            path,
+            branches: trail.branches.get(),
+        };
+        if let Some(labels) = &mut self.labels {
+            labels.truncate(at);
+            labels.push(label);
+        }
+    }
+
+    /// Adds where a task rests: in which methods, on which objects.
+    fn place(&self, process: ProcessId, path: Fingerprint) -> Fingerprint {
+        let task = &self.state.tasks[process.index()];
+        let path = path.then(task.life as u64).then(u64::from(task.pc));
+        task.frames.iter().fold(path, |path, frame| {
+            let object = self.names.object(frame.object).name;
+            path.then(u64::from(frame.call)).then_all(object)
+        })
+    }
+}
+
+impl Labelled for Machine {
+    /// It must be [`labelled`](Machine::labelled).
+    fn path(&self, at: usize) -> Fingerprint {
+        let label = self.labels.as_ref().map(|labels| labels[at].path);
+        label.unwrap_or(Fingerprint::EMPTY)
+    }
+
+    fn branches(&self, at: usize) -> bool {
+        let label = self.labels.as_ref().map(|labels| labels[at].branches);
+        label == Some(true) || !self.events()[at].outcomes.is_empty()
+    }
+
+    fn named(&self, at: usize) -> &[Access] {
+        &self.events()[at].claims
+    }
+
+    fn claims_fixed(&self, process: ProcessId) -> bool {
+        self.code.object.is_some()
+            || self.task(process).is_none_or(|task| {
+                let mut effects = self.next_effects(task);
+                effects.all(|(effects, _)| effects.others.is_empty())
+            })
+    }
+}

@@ -1,0 +1,314 @@
+//! What nets need of a program beyond what explorers need.
+//!
+//! A net keeps what the next step of a task claims, and the tasks that it waits for, from when the
+//! task comes to rest; an explorer asks in every state. So both must follow from the past of the
+//! task alone.
+//!
+//! - A step that calls objects of its own cog may touch fields of those that are created later. So
+//!   in a program with such calls a cell stands for a field of all objects of a class in a cog, and
+//!   not of one object. Steps on several such objects are dependent then, and the net has more
+//!   executions than there are traces; each of them is a run of the program.
+//! - A guard may wait for a future that it finds in a field. Which task that is changes while the
+//!   guard waits, so such a program has no net ([`NoNet`]).
+//!
+//! The model of a stateful net wants to know what a step may have read: what it does depends on
+//! that, and on the results of the tasks that it has waited for.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use mazurka_core::{Access, AccessKind, Claims, Event, ProcessId, add_claim};
+use rustc_hash::FxHashMap;
+
+use crate::Machine;
+use crate::code::{Code, Op};
+use crate::effects::Effects;
+use crate::heap::{OUTPUT, Task};
+use crate::pure::{Evaluator, Registers};
+use crate::value::Value;
+
+/// Why a program has no net.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoNet {
+    /// The line of a guard that waits for a future in a field.
+    pub line: usize,
+}
+
+impl std::fmt::Display for NoNet {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "the guard in line {} waits for a future that it reads from a field, and which task \
+             that is may change while it waits, but a net has to know; copy the future into a \
+             variable before the `await`",
+            self.line
+        )
+    }
+}
+
+impl std::error::Error for NoNet {}
+
+/// How a machine for nets numbers cells.
+#[derive(Clone, Debug)]
+pub(crate) enum Cells {
+    /// As every machine does: one for each field of an object.
+    Each,
+    /// One for each field of the objects of a class in a cog.
+    Shared(RefCell<SharedCells>),
+}
+
+/// The cells of the classes in cogs.
+#[derive(Clone, Debug)]
+pub(crate) struct SharedCells {
+    first: FxHashMap<(u32, u32), u32>,
+    /// The first cell, the cog and the class, in the order of the cells.
+    all: Vec<(u32, u32, u32)>,
+    next: u32,
+}
+
+impl SharedCells {
+    /// Returns the first cell of a class in a cog: one for each field, then one for the cog.
+    fn first(&mut self, cog: u32, class: u32, fields: usize) -> u32 {
+        let Self { first, all, next } = self;
+        *first.entry((cog, class)).or_insert_with(|| {
+            let cell = *next;
+            all.push((cell, cog, class));
+            *next += fields as u32 + 1;
+            cell
+        })
+    }
+}
+
+/// The parts of a guard that wait for a future: where their instructions begin, and where they end.
+fn waits(code: &Code, guard: u32) -> Vec<(u32, u32)> {
+    let mut parts = Vec::new();
+    let mut start = guard;
+    for pc in guard.. {
+        match code.ops[pc as usize] {
+            Op::Claim => parts.push((start, pc)),
+            Op::Guard => {}
+            Op::Resume => break,
+            _ => continue,
+        }
+        start = pc + 1;
+    }
+    parts
+}
+
+/// Finds a guard that waits for a future in a field.
+fn moving_guard(code: &Code) -> Option<NoNet> {
+    let awaits = (0..code.ops.len()).filter(|&pc| code.ops[pc] == Op::Await);
+    let mut parts = awaits.flat_map(|pc| waits(code, pc as u32 + 1));
+    let (start, _) = parts.find(|&(start, end)| {
+        let ops = &code.ops[start as usize..end as usize];
+        ops.iter().any(|op| matches!(op, Op::Field(_)))
+    })?;
+    let (line, _) = code.spans[start as usize].line_column(&code.source);
+    Some(NoNet { line })
+}
+
+impl Machine {
+    /// A machine in the initial state, for nets: see the head of this file for what differs.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use mazurka_abs::{Machine, Settings, load};
+    ///
+    /// let source = "module M; class C { Fut<Int> f; Unit m() { await f?; } } { new C(); }";
+    /// let code = Arc::new(load(source, &Settings::default()).unwrap());
+    /// assert_eq!(Machine::for_nets(code, 1000).unwrap_err().line, 1);
+    /// ```
+    pub fn for_nets(code: Arc<Code>, max_local: u64) -> Result<Self, NoNet> {
+        if let Some(no) = moving_guard(&code) {
+            return Err(no);
+        }
+        let calls = |effects: &Effects| !effects.others.is_empty();
+        let cells = match code.effects.values().any(calls) {
+            false => Cells::Each,
+            true => Cells::Shared(RefCell::new(SharedCells {
+                first: FxHashMap::default(),
+                all: Vec::new(),
+                next: OUTPUT + 1,
+            })),
+        };
+        let mut machine = Self::new(code, max_local);
+        machine.nets = Some(cells);
+        Ok(machine)
+    }
+
+    /// The futures that a task which rests waits for, as far as its guard can be evaluated, and
+    /// whether all of it can. What else the guard waits for does not matter.
+    pub(crate) fn awaited(
+        &self,
+        process: ProcessId,
+        task: &Task,
+        into: &mut Vec<ProcessId>,
+    ) -> bool {
+        into.clear();
+        let ops = &self.code.ops;
+        let pc = task.pc as usize;
+        let mut all = true;
+        let mut add = |value: Option<&Value>| match value {
+            Some(&Value::Future(future)) => into.push(ProcessId(future)),
+            _ => all = false,
+        };
+        if ops[pc] == Op::Get {
+            add(task.stack.last());
+        } else if let Some(frame) = task.frames.last()
+            && pc > 0
+            && ops[pc - 1] == Op::Await
+        {
+            let evaluator = Evaluator {
+                code: &self.code,
+                names: &self.names,
+                objects: &self.state.objects,
+                object: frame.object,
+                task: process.0,
+                trail: None,
+            };
+            for (start, end) in waits(&self.code, task.pc) {
+                let mut stack = task.stack[frame.base as usize..].to_vec();
+                let reached = evaluator.run(Registers {
+                    pc: start,
+                    base: 0,
+                    stack: &mut stack,
+                    calls: &mut Vec::new(),
+                    fuel: &mut self.max_local.clone(),
+                });
+                add(stack
+                    .last()
+                    .filter(|_| matches!(reached, Ok(at) if at == end)));
+            }
+        }
+        all
+    }
+
+    /// Claims for nets, where cells are shared.
+    pub(crate) fn claim_shared(
+        &self,
+        cells: &RefCell<SharedCells>,
+        process: ProcessId,
+        into: &mut Claims,
+    ) {
+        let task = &self.state.tasks[process.index()];
+        let cog = self.cog(task);
+        let cells = &mut *cells.borrow_mut();
+        let mut first = |class: u32| {
+            let fields = self.code.classes[class as usize].fields.len();
+            cells.first(cog, class, fields)
+        };
+        let (mut holds, mut prints) = (false, false);
+        for (effects, object) in self.next_effects(task) {
+            holds |= effects.holds;
+            prints |= effects.prints;
+            let own = self.names.object(object).class;
+            let reads = effects.reads.iter().map(|&field| (own, field, false));
+            let writes = effects.writes.iter().map(|&field| (own, field, true));
+            for (class, field, write) in reads.chain(writes).chain(effects.others.iter().copied()) {
+                add_claim(into, access(write, first(class) + field));
+            }
+        }
+        if prints && !self.code.observed.no_output {
+            add_claim(into, Access::write(OUTPUT));
+        }
+        let root = &self.state.objects[cog as usize];
+        let info = &self.code.classes[root.class as usize];
+        if info.may_hold {
+            let cell = first(root.class) + info.fields.len() as u32;
+            let writes = holds || root.holder == Some(process.0);
+            add_claim(into, access(writes, cell));
+        }
+        into.sort_unstable();
+    }
+
+    /// Replaces what a step has touched by what it may have read and has written, for the model of
+    /// a stateful net. Fields of objects that the step has created are left out: only who gets to
+    /// know the objects from this step can touch them.
+    pub(crate) fn touch_for_nets(&self, reads: &Claims, event: &mut Event) {
+        let claimed = |access: &Access| {
+            access.cells().all(|cell| {
+                let claims = event.claims.iter();
+                let writes = |claim: &&Access| claim.kind == AccessKind::Write;
+                { claims }
+                    .filter(writes)
+                    .any(|claim| claim.cells().contains(&cell))
+            })
+        };
+        let written = match self.nets {
+            Some(Cells::Each) if self.code.object.is_none() => {
+                event.touched.iter().copied().filter(claimed).collect()
+            }
+            _ => Claims::new(),
+        };
+        event.touched.clear();
+        event.touched.extend_from_slice(reads);
+        event.touched.extend(written);
+    }
+
+    /// What the next step of a task may read.
+    pub(crate) fn reads_for_nets(&self, process: ProcessId, claims: &Claims) -> Claims {
+        let read = |access: &Access| Access {
+            kind: AccessKind::Read,
+            ..*access
+        };
+        let mut reads: Claims = Claims::new();
+        if !matches!(self.nets, Some(Cells::Each)) || self.code.object.is_some() {
+            // What is claimed to be written and not touched counts as read and as written.
+            reads.extend(claims.iter().filter(|access| !access.writes()));
+            return reads;
+        }
+        let task = &self.state.tasks[process.index()];
+        let mut own = Vec::new();
+        for (effects, object) in self.next_effects(task) {
+            let first = self.names.object(object).cells;
+            own.extend(effects.reads.iter().map(|field| first + field));
+            own.extend(effects.prints.then_some(OUTPUT));
+        }
+        let root = &self.state.objects[self.cog(task) as usize];
+        let fields = self.code.classes[root.class as usize].fields.len() as u32;
+        own.push(self.names.object(self.cog(task)).cells + fields);
+        let may = |access: &&Access| access.cells().any(|cell| own.contains(&(cell as u32)));
+        reads.extend(claims.iter().filter(may).map(read));
+        reads
+    }
+
+    /// What a cell is called.
+    pub(crate) fn name_of_cell(&self, cell: u32) -> String {
+        if cell == OUTPUT {
+            return "output".to_owned();
+        }
+        let field = |class: u32, at: u32| {
+            let fields = &self.code.classes[class as usize].fields;
+            fields
+                .get(at as usize)
+                .cloned()
+                .unwrap_or_else(|| "cog".to_owned())
+        };
+        let name = |object: u32| crate::text::object_name(object, &self.code, &self.names);
+        if let Some(Cells::Shared(cells)) = &self.nets {
+            let cells = cells.borrow();
+            let after = cells.all.partition_point(|&(first, ..)| first <= cell);
+            let (first, cog, class) = cells.all[after.saturating_sub(1)];
+            let class_name = &self.code.classes[class as usize].name;
+            return format!(
+                "{class_name}.{} of {}",
+                field(class, cell - first),
+                name(cog)
+            );
+        }
+        let owner = self.names.owner(cell);
+        let object = self.names.object(owner);
+        format!(
+            "{}.{}",
+            name(owner),
+            field(object.class, cell - object.cells)
+        )
+    }
+}
+
+fn access(write: bool, cell: u32) -> Access {
+    match write {
+        true => Access::write(cell),
+        false => Access::read(cell),
+    }
+}
