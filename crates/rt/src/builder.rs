@@ -10,7 +10,7 @@ use mazurka_diagnostics::nearest;
 use mazurka_explore::Stateless as Algorithm;
 use mazurka_memory::Memory;
 
-use crate::world::Inner;
+use crate::world::{Inner, Place};
 
 /// Settings of an exploration.
 ///
@@ -29,6 +29,7 @@ use crate::world::Inner;
 /// | `MAZURKA_STACK_SIZE` (bytes) | `stack_size` |
 /// | `MAZURKA_SEED` | `seed` |
 /// | `MAZURKA_REPLAY` (a schedule) | `replay` |
+/// | `MAZURKA_REPLAY_AT` (a place in the source) | `replay_at` |
 /// | `MAZURKA_REQUIRE_COMPLETE` (1) | `require_complete` |
 ///
 /// A variable whose name is nearly one of these is an error.
@@ -73,6 +74,8 @@ pub struct Builder {
     pub seed: u64,
     /// Replays only this schedule.
     pub replay: Option<String>,
+    /// The schedule is that of the model that is called at this place; others are searched as ever.
+    pub replay_at: Option<String>,
     /// Panics if a search finds nothing and a bound was hit. Samples and replays are never complete
     /// and do not count.
     pub require_complete: bool,
@@ -105,6 +108,7 @@ impl Default for Builder {
             stack_size: 2 * 1024 * 1024,
             seed: 1,
             replay: None,
+            replay_at: None,
             require_complete: false,
             quiet: false,
             algorithm: Algorithm::Optimal,
@@ -113,7 +117,7 @@ impl Default for Builder {
 }
 
 /// The variables that are read, without what they begin with.
-const VARIABLES: [&str; 12] = [
+const VARIABLES: [&str; 13] = [
     "MEMORY",
     "MAX_DEPTH",
     "MAX_STEPS",
@@ -125,6 +129,7 @@ const VARIABLES: [&str; 12] = [
     "STACK_SIZE",
     "SEED",
     "REPLAY",
+    "REPLAY_AT",
     "REQUIRE_COMPLETE",
 ];
 
@@ -177,6 +182,7 @@ impl Builder {
             stack_size: variable("MAZURKA_STACK_SIZE", "bytes").unwrap_or(default.stack_size),
             seed: variable("MAZURKA_SEED", number).unwrap_or(default.seed),
             replay: variable("MAZURKA_REPLAY", "a schedule"),
+            replay_at: variable("MAZURKA_REPLAY_AT", "a place in the source"),
             require_complete: variable("MAZURKA_REQUIRE_COMPLETE", "1 or 0")
                 .is_some_and(|wanted: u8| wanted != 0),
             ..default
@@ -218,6 +224,13 @@ impl Builder {
     pub(crate) fn graph_model(&self) -> Option<Memory> {
         let wanted = self.memory.filter(|&memory| memory != Memory::Sc);
         wanted.or_else(|| self.graphs.then_some(Memory::Sc))
+    }
+
+    /// Returns the schedule to replay, if it is for the model that is called at this place.
+    pub(crate) fn replay_for(&self, place: Place) -> Option<&str> {
+        let here = |wanted: &String| *wanted == place.to_string();
+        let here = self.replay_at.as_ref().is_none_or(here);
+        self.replay.as_deref().filter(|_| here)
     }
 
     /// Returns the limit on comparisons of inputs in one execution.

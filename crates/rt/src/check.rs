@@ -86,6 +86,7 @@ where
 {
     let builder = Builder {
         replay: Some(schedule.into()),
+        replay_at: None,
         ..Builder::new()
     };
     builder.check(f);
@@ -169,7 +170,7 @@ impl Builder {
             call: "replay",
         };
         let body: Rc<dyn Fn()> = Rc::new(f);
-        if let Some(replay) = &self.replay {
+        if let Some(replay) = self.replay_for(about.place) {
             return self.follow_any(body, replay, &about);
         }
         self.under_model(
@@ -232,7 +233,7 @@ impl Builder {
             call: "replay",
         };
         let f = Rc::new(f);
-        if let Some(replay) = &self.replay {
+        if let Some(replay) = self.replay_for(about.place) {
             return self.follow_any(observed(f).0, replay, &about);
         }
         self.under_model(

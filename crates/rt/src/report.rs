@@ -19,6 +19,19 @@ pub(crate) struct About {
     pub call: &'static str,
 }
 
+impl About {
+    /// Returns the command that replays a schedule: of the test that runs now and the model at this
+    /// place, as far as they are known.
+    fn command(&self, replay: &str) -> String {
+        let place = self.place;
+        let current = std::thread::current();
+        // Tests run in threads of their names.
+        let test = current.name().filter(|name| *name != "main");
+        let test = test.map_or(String::new(), |name| format!(" -- --exact {name}"));
+        format!("MAZURKA_REPLAY=\"{replay}\" MAZURKA_REPLAY_AT={place} cargo test{test}")
+    }
+}
+
 /// A failure and the steps that lead to it.
 pub(crate) struct Report {
     /// The text that replays it.
@@ -39,9 +52,29 @@ pub(crate) struct Report {
 pub(crate) struct Line {
     pub thread: String,
     pub what: String,
+    /// The object of the step, if it has one: see [`labels`].
+    pub object: Option<Target>,
     pub words: String,
     pub place: String,
     pub racing: bool,
+}
+
+/// An object that a step is about.
+#[derive(Clone, Copy)]
+pub(crate) struct Target {
+    /// Its type.
+    pub kind: &'static str,
+    cell: u32,
+    made: Option<Place>,
+}
+
+impl Target {
+    /// Returns the file and the line where it was made.
+    fn place(self) -> Option<String> {
+        let made = self.made?;
+        let file = made.file().rsplit(['/', '\\']).next()?;
+        Some(format!("{file}:{}", made.line()))
+    }
 }
 
 /// Returns the threads that wait at the end of a schedule, as a violation.
@@ -180,9 +213,16 @@ pub(crate) fn line(inner: &Inner, step: &RecordedStep, process: ProcessId) -> Li
         let first = panic.message.lines().next().unwrap_or_default();
         let _ = write!(words, "{comma}panics: {first}");
     }
+    let cell = step.pending.access.map(|access| access.first);
+    let object = cell.filter(|_| !matches!(kind, "" | "thread" | "operation"));
     Line {
         thread: name(inner, process),
         what,
+        object: object.map(|cell| Target {
+            kind,
+            cell,
+            made: inner.cells[cell as usize].made,
+        }),
         words,
         place: step.pending.place.to_string(),
         racing: false,
@@ -198,25 +238,63 @@ fn name(inner: &Inner, process: ProcessId) -> String {
     }
 }
 
+/// Tells the objects of one type apart, if there are several: by the place where each was made,
+/// and by numbers if there are several of one place. Returns what each step does.
+fn labels(lines: &[Line]) -> Vec<String> {
+    let mut objects: Vec<Target> = Vec::new();
+    for object in lines.iter().filter_map(|line| line.object) {
+        if !objects.iter().any(|known| known.cell == object.cell) {
+            objects.push(object);
+        }
+    }
+    let label = |object: Target| {
+        let alike: Vec<_> = objects.iter().filter(|o| o.kind == object.kind).collect();
+        let place = object.place().filter(|_| alike.len() > 1)?;
+        let mut there = alike.iter().filter(|o| o.place().as_ref() == Some(&place));
+        let several = there.clone().count() > 1;
+        let number = there.position(|o| o.cell == object.cell)? + 1;
+        Some(match several {
+            true => format!("@{place}#{number}"),
+            false => format!("@{place}"),
+        })
+    };
+    let what = |line: &Line| {
+        let named = line
+            .object
+            .and_then(|object| Some((object.kind, label(object)?)));
+        let named = named.and_then(|(kind, label)| {
+            let verb = line.what.strip_prefix(kind)?;
+            Some(format!("{kind}{label}{verb}"))
+        });
+        named.unwrap_or_else(|| line.what.clone())
+    };
+    lines.iter().map(what).collect()
+}
+
 /// Writes one line for each step.
 pub(crate) fn table(lines: &[Line], into: &mut String) {
+    let labels = labels(lines);
     let width = |of: fn(&Line) -> &str| {
         let all = lines.iter().map(|line| of(line).chars().count());
         all.max().unwrap_or(0)
     };
     let (thread, what, words) = (
         width(|line| &line.thread),
-        width(|line| &line.what),
+        labels
+            .iter()
+            .map(|what| what.chars().count())
+            .max()
+            .unwrap_or(0),
         width(|line| &line.words).min(40),
     );
-    for (at, line) in lines.iter().enumerate() {
+    for (at, (line, label)) in lines.iter().zip(&labels).enumerate() {
         let mark = if line.racing { '●' } else { ' ' };
         let _ = writeln!(
             into,
             "{mark}{:>4}  {:thread$}  {:what$}  {:words$}  {}",
             at + 1,
             line.thread,
-            line.what,
+            label,
             line.words,
             line.place,
         );
@@ -294,7 +372,7 @@ impl Report {
         }
         let _ = writeln!(text, "\nTo see it again, in any process:");
         let replay = &self.replay;
-        let _ = writeln!(text, "    MAZURKA_REPLAY=\"{replay}\" cargo test");
+        let _ = writeln!(text, "    {}", about.command(replay));
         let _ = writeln!(text, "or as a test:\n");
         text.push_str(&test(replay, about));
         text

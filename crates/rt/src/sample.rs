@@ -78,7 +78,7 @@ impl Builder {
             body: std::any::type_name::<F>(),
             call: "replay",
         };
-        if self.replay.is_some() {
+        if self.replay_for(about.place).is_some() {
             return self.check(f);
         }
         let most = self.max_executions.unwrap_or(u64::MAX).min(executions);

@@ -455,3 +455,75 @@ fn dies_of_two_panics() {
         let _result = other.join();
     });
 }
+
+/// Objects of one type are told apart by where they were made, and by numbers if that is one place.
+#[test]
+fn objects_have_names() {
+    let locks = || {
+        let first = Arc::new(Mutex::new(0));
+        let second = Arc::new(Mutex::new(0));
+        let pair = [1, 2].map(|n| Arc::new(AtomicU32::new(n)));
+        *first.lock().unwrap() += pair[0].load(SeqCst);
+        *second.lock().unwrap() += pair[1].load(SeqCst);
+        panic!("shown");
+    };
+    let message = panic_of(|| model(locks));
+    let line = |text: &str| {
+        let mut all = include_str!("messages.rs").lines();
+        all.position(|line| line.contains(text)).unwrap() + 1
+    };
+    let first = format!("Mutex@messages.rs:{}.lock", line("let first = Arc::new(Mu"));
+    let second = format!(
+        "Mutex@messages.rs:{}.lock",
+        line("let second = Arc::new(Mu")
+    );
+    assert!(message.contains(&first), "{message}");
+    assert!(message.contains(&second), "{message}");
+    let pair = line("let pair = [1, 2]");
+    for number in [1, 2] {
+        let one = format!("AtomicU32@messages.rs:{pair}#{number}.load");
+        assert!(message.contains(&one), "{message}");
+    }
+    // One object of its type needs no name.
+    let message = panic_of(|| model(lost_update));
+    assert!(message.contains(" AtomicU32.load"), "{message}");
+}
+
+/// The command names the test, and the schedule is for one model of it.
+#[test]
+fn a_replay_is_for_one_model() {
+    let fine = || {
+        model(|| {
+            let x = Arc::new(AtomicU32::new(0));
+            let y = x.clone();
+            thread::spawn(move || y.store(1, SeqCst)).join().unwrap();
+        })
+    };
+    let broken = || model(lost_update);
+    fine();
+    if std::env::var_os("MAZURKA_REPLAY").is_some() {
+        return broken();
+    }
+    let message = panic_of(broken);
+    let command = message.lines().find(|line| line.contains("cargo test"));
+    let command = command.expect("a command");
+    let name = "cargo test -- --exact messages::a_replay_is_for_one_model";
+    assert!(command.ends_with(name), "{command}");
+    let (_, place) = command.split_once("MAZURKA_REPLAY_AT=").expect("a place");
+    let place = place.split(' ').next().expect("its end");
+    let run = |place: &str| {
+        let output = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "messages::a_replay_is_for_one_model"])
+            .env("MAZURKA_REPLAY", "nonsense")
+            .env("MAZURKA_REPLAY_AT", place)
+            .output()
+            .unwrap();
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    // Only the model at that place looks at the schedule.
+    let here = run(place);
+    assert!(here.contains("1 execution, complete"), "{here}");
+    assert!(here.contains("this is no schedule"), "{here}");
+    let elsewhere = run("elsewhere.rs:1:1");
+    assert!(elsewhere.contains("an update was lost"), "{elsewhere}");
+}
