@@ -19,7 +19,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use mazurka_core::{Access, Execution, Fingerprint, Labelled, ProcessId};
+use mazurka_core::{Access, Claims, Execution, Fingerprint, Labelled, ProcessId};
 
 use crate::Machine;
 use crate::code::Code;
@@ -142,9 +142,8 @@ impl Labelled for Machine {
 
     fn claims_fixed(&self, process: ProcessId) -> bool {
         self.code.object.is_some()
-            || self.task(process).is_none_or(|task| {
-                let mut effects = self.next_effects(task);
-                effects.all(|(effects, _)| effects.others.is_empty())
-            })
+            || self
+                .task(process)
+                .is_none_or(|task| self.find_claims(process, task, &mut Claims::new()))
     }
 }

@@ -258,10 +258,6 @@ impl Machine {
             into.push(Access::write(0));
             return 0;
         }
-        if let Some(Cells::Shared(cells)) = &self.nets {
-            self.claim_shared(cells, process, into);
-            return 0;
-        }
         let task = &self.state.tasks[process.index()];
         let place = (task.pc, task.object);
         if let (1, Some((key, claims))) = (task.frames.len(), self.known.borrow().get(&place)) {
@@ -279,14 +275,14 @@ impl Machine {
     }
 
     /// Finds out what a task claims. Whether that is the same whatever objects there are.
-    fn find_claims(&self, process: ProcessId, task: &Task, into: &mut Claims) -> bool {
+    pub(crate) fn find_claims(&self, process: ProcessId, task: &Task, into: &mut Claims) -> bool {
         let mut fixed = true;
         let cog = self.cog(task);
         let (mut holds, mut prints) = (false, false);
         for (effects, object) in self.next_effects(task) {
             holds |= effects.holds;
             prints |= effects.prints;
-            let first = self.names.object(object).cells;
+            let first = self.first_cell(object);
             for &field in &effects.writes {
                 add_claim(into, Access::write(first + field));
             }
@@ -304,7 +300,7 @@ impl Machine {
         let root = &self.state.objects[cog as usize];
         let info = &self.code.classes[root.class as usize];
         if info.may_hold {
-            let cell = self.names.object(cog).cells + info.fields.len() as u32;
+            let cell = self.first_cell(cog) + info.fields.len() as u32;
             let writes = holds || root.holder == Some(process.0);
             add_claim(
                 into,
@@ -337,6 +333,9 @@ impl Machine {
 
     /// Fields of the objects of a cog, by class.
     fn claim_others(&self, cog: u32, others: &[(u32, u32, bool)], into: &mut Claims) {
+        if let Some(Cells::Shared(cells)) = &self.nets {
+            return self.claim_shared(cells, cog, others, into);
+        }
         for (number, object) in self.state.objects.iter().enumerate() {
             if !object.there || object.cog != cog {
                 continue;

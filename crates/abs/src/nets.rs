@@ -183,42 +183,38 @@ impl Machine {
         all
     }
 
-    /// Claims for nets, where cells are shared.
+    /// The first cell of an object: one for each field, then one for its cog.
+    pub(crate) fn first_cell(&self, object: u32) -> u32 {
+        match &self.nets {
+            Some(Cells::Shared(cells)) => {
+                let cog = self.state.objects[object as usize].cog;
+                let class = self.names.object(object).class;
+                let fields = self.code.classes[class as usize].fields.len();
+                cells.borrow_mut().first(cog, class, fields)
+            }
+            _ => self.names.object(object).cells,
+        }
+    }
+
+    /// Fields of the objects of a cog, by class, whether or not there are such objects yet.
     pub(crate) fn claim_shared(
         &self,
         cells: &RefCell<SharedCells>,
-        process: ProcessId,
+        cog: u32,
+        others: &[(u32, u32, bool)],
         into: &mut Claims,
     ) {
-        let task = &self.state.tasks[process.index()];
-        let cog = self.cog(task);
-        let cells = &mut *cells.borrow_mut();
-        let mut first = |class: u32| {
+        for &(class, field, writes) in others {
             let fields = self.code.classes[class as usize].fields.len();
-            cells.first(cog, class, fields)
-        };
-        let (mut holds, mut prints) = (false, false);
-        for (effects, object) in self.next_effects(task) {
-            holds |= effects.holds;
-            prints |= effects.prints;
-            let own = self.names.object(object).class;
-            let reads = effects.reads.iter().map(|&field| (own, field, false));
-            let writes = effects.writes.iter().map(|&field| (own, field, true));
-            for (class, field, write) in reads.chain(writes).chain(effects.others.iter().copied()) {
-                add_claim(into, access(write, first(class) + field));
-            }
+            let cell = cells.borrow_mut().first(cog, class, fields) + field;
+            add_claim(
+                into,
+                match writes {
+                    true => Access::write(cell),
+                    false => Access::read(cell),
+                },
+            );
         }
-        if prints && !self.code.observed.no_output {
-            add_claim(into, Access::write(OUTPUT));
-        }
-        let root = &self.state.objects[cog as usize];
-        let info = &self.code.classes[root.class as usize];
-        if info.may_hold {
-            let cell = first(root.class) + info.fields.len() as u32;
-            let writes = holds || root.holder == Some(process.0);
-            add_claim(into, access(writes, cell));
-        }
-        into.sort_unstable();
     }
 
     /// Replaces what a step has touched by what it may have read and has written, for the model of
@@ -257,17 +253,18 @@ impl Machine {
             reads.extend(claims.iter().filter(|access| !access.writes()));
             return reads;
         }
+        // Everything that is claimed, but for fields that it may write and never reads.
         let task = &self.state.tasks[process.index()];
-        let mut own = Vec::new();
+        let (mut written, mut read_too) = (Vec::new(), Vec::new());
         for (effects, object) in self.next_effects(task) {
-            let first = self.names.object(object).cells;
-            own.extend(effects.reads.iter().map(|field| first + field));
-            own.extend(effects.prints.then_some(OUTPUT));
+            let first = self.first_cell(object);
+            written.extend(effects.writes.iter().map(|field| first + field));
+            read_too.extend(effects.reads.iter().map(|field| first + field));
         }
-        let root = &self.state.objects[self.cog(task) as usize];
-        let fields = self.code.classes[root.class as usize].fields.len() as u32;
-        own.push(self.names.object(self.cog(task)).cells + fields);
-        let may = |access: &&Access| access.cells().any(|cell| own.contains(&(cell as u32)));
+        let may = |access: &&Access| {
+            let cell = access.first;
+            !written.contains(&cell) || read_too.contains(&cell)
+        };
         reads.extend(claims.iter().filter(may).map(read));
         reads
     }
@@ -303,12 +300,5 @@ impl Machine {
             name(owner),
             field(object.class, cell - object.cells)
         )
-    }
-}
-
-fn access(write: bool, cell: u32) -> Access {
-    match write {
-        true => Access::write(cell),
-        false => Access::read(cell),
     }
 }
