@@ -498,7 +498,14 @@ fn stateful(
     let mut few = Options::default();
     few.limits.steps = Some(20_000);
     let walked = program
-        .walk_states(0, &few, &mut quietly())
+        .walk_states(
+            mazurka::unfold::WalkStates {
+                seed: 0,
+                sleep: true,
+            },
+            &few,
+            &mut quietly(),
+        )
         .expect("a record");
     let cut = walked
         .record
