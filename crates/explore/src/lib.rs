@@ -48,8 +48,8 @@ pub use sympaths::{
     Audience, LeadsHere, Reduction, SymbolicFindings, SymbolicSearch, UnknownReduction,
 };
 pub use unfold::{
-    Arcs, Drawing, Drawn, NetKind, Place, Placed, Question, Stops, Structure, Unfold, Unfolding,
-    UnknownNet, Valued, WalkStates, Walked,
+    Arcs, Drawing, Drawn, NetKind, Place, Placed, Question, Stops, Structure, Unfold, UnfoldFrom,
+    Unfolding, UnknownNet, Valued, WalkStates, Walked,
 };
 pub use witness::minimise::{closest, minimise};
 pub use witness::race::{first_difference, racing};

@@ -147,9 +147,12 @@ fn hex(fingerprint: &Fingerprint) -> Hex {
 
 /// Why an engine explores in one go.
 fn why(algorithm: Algorithm) -> &'static str {
-    match algorithm.samples() {
-        true => "it draws executions at random, and another --seed draws others",
-        false => "it compares states with each other",
+    match algorithm {
+        Algorithm::DporAwake => "without sleep sets its parts would overlap",
+        _ if algorithm.samples() => {
+            "it draws executions at random, and another --seed draws others"
+        }
+        _ => "it compares states with each other",
     }
 }
 

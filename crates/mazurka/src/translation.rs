@@ -15,6 +15,9 @@
 //! | (D1) no event is enabled, (D3) atLock, (D4) | [`Translation::deadlock`] |
 //! | (D2) final | a thread that has ended is left out |
 //!
+//! Deviation: (C3) is said of each reader and taker of a condition and the condition's *turn*, not
+//! of each pair of them: there are far too many pairs (`Translation::order`).
+//!
 //! With inputs the values of cells are terms over them, and the formula is built from the terms of
 //! the machine that knows them.
 //!
@@ -25,7 +28,8 @@
 use mazurka_explore::Structure;
 use mazurka_lang::hir::{BinaryOp, Expr, ExprKind, Type, UnaryOp};
 use mazurka_lang::{Property, SymbolicMachine};
-use mazurka_smt::{Answer, Deadline, Effort, Kind, Sort, Term, Terms};
+use mazurka_smt::{Answer, Deadline, Effort, Kind, Sort, Term, Terms, drop_aside};
+use rustc_hash::FxHashMap;
 
 use crate::Refused;
 use crate::solving::Solving;
@@ -72,12 +76,16 @@ pub(crate) fn solve(
 ) -> Result<Solved, Refused> {
     let mut terms = Terms::new();
     let translated = translate(&mut terms, net, property, &solving.deadline)?;
-    let Some((constraints, events)) = translated else {
-        return Ok(None);
+    let solved = match &translated {
+        None => None,
+        Some((constraints, events)) => {
+            let effort = Effort::default().conflicts;
+            let answer = solving.assemble(effort)?.check(&mut terms, constraints);
+            happened(&answer, events)
+        }
     };
-    let effort = Effort::default().conflicts;
-    let answer = solving.assemble(effort)?.check(&mut terms, &constraints);
-    Ok(happened(&answer, &events))
+    drop_aside((terms, translated));
+    Ok(solved)
 }
 
 /// The same for some inputs. The machine is where nothing has happened.
@@ -128,17 +136,18 @@ fn translate<V: Value>(
         cells: vec![None; net.cells.len()],
         points: Vec::new(),
         links: 0,
+        marks: FxHashMap::default(),
+        deadline,
+        late: deadline.has_passed(),
     };
-    let in_time = translation.events_and_order(deadline);
-    if !in_time {
-        return Ok(None);
-    }
+    translation.events_and_order();
     translation.state()?;
-    Ok(Some((translation.constraints, translation.events)))
+    let formula = (translation.constraints, translation.events);
+    Ok((!translation.late).then_some(formula))
 }
 
-/// Events between two looks at the clock.
-const BETWEEN_LOOKS: usize = 256;
+/// Constraints between two looks at the clock.
+const BETWEEN_LOOKS: usize = 1024;
 
 struct Translation<'a, V> {
     terms: &'a mut Terms,
@@ -151,43 +160,44 @@ struct Translation<'a, V> {
     points: Vec<Term>,
     /// How many variables of chains there are.
     links: usize,
+    /// For each condition that was asked about, whether it is marked.
+    marks: FxHashMap<usize, Term>,
+    deadline: &'a Deadline,
+    /// The deadline has passed: what is written now is thrown away, so the loops end.
+    late: bool,
 }
 
 impl<V: Value> Translation<'_, V> {
-    /// Says which sets of events are configurations. False if the deadline has passed.
-    fn events_and_order(&mut self, deadline: &Deadline) -> bool {
+    /// Says which sets of events are configurations.
+    fn events_and_order(&mut self) {
         let net = self.net;
-        let late = |at: usize| at.is_multiple_of(BETWEEN_LOOKS) && deadline.has_passed();
         for event in 0..net.needs.len() {
             let name = format!("e{event}");
             let event = self.terms.variable(Kind::Input, &name, Sort::Bool);
             self.events.push(event);
         }
         for (event, needs) in net.needs.iter().enumerate() {
-            if late(event) {
-                return false;
-            }
             for &need in needs {
                 self.implies(self.events[event], self.events[need]);
             }
-        }
-        for (at, takers) in net.takers.iter().chain(&net.thread_takers).enumerate() {
-            if late(at) {
-                return false;
+            if self.late {
+                return;
             }
-            self.at_most_one(takers);
         }
-        match net.contextual {
-            true => self.order(&late),
-            false => {
-                for (at, &(reader, taker)) in net.conflicts.iter().enumerate() {
-                    if late(at) {
-                        return false;
-                    }
-                    let not = self.terms.not(self.events[taker]);
-                    self.implies(self.events[reader], not);
-                }
-                true
+        for takers in net.takers.iter().chain(&net.thread_takers) {
+            self.at_most_one(takers);
+            if self.late {
+                return;
+            }
+        }
+        if net.contextual {
+            self.order();
+        }
+        for &(reader, taker) in &net.conflicts {
+            let not = self.terms.not(self.events[taker]);
+            self.implies(self.events[reader], not);
+            if self.late {
+                return;
             }
         }
     }
@@ -199,6 +209,9 @@ impl<V: Value> Translation<'_, V> {
             for &condition in conditions {
                 let holds = condition.term(self.terms, Sort::Bool);
                 self.implies(self.events[*event], holds);
+            }
+            if self.late {
+                return Ok(());
             }
         }
         for (process, line) in self.property.points() {
@@ -228,13 +241,16 @@ impl<V: Value> Translation<'_, V> {
             for conditions in stops {
                 let marked = conditions
                     .iter()
-                    .map(|&(condition, producer)| self.marked(producer, &net.takers[condition]));
+                    .map(|&(condition, producer)| self.holds(condition, producer));
                 let marked: Vec<Term> = marked.collect();
                 closed.push(self.terms.all(marked));
             }
             let closed = self.terms.any(closed);
             self.implies(here, closed);
             waits.push(here);
+            if self.late {
+                return;
+            }
         }
         let waits = self.terms.any(waits);
         self.constraints.push(waits);
@@ -244,6 +260,9 @@ impl<V: Value> Translation<'_, V> {
         let not = self.terms.not(a);
         let clause = self.terms.or(not, b);
         self.constraints.push(clause);
+        if self.constraints.len().is_multiple_of(BETWEEN_LOOKS) {
+            self.late |= self.deadline.has_passed();
+        }
     }
 
     /// None after the first: a variable for each says that it or one before it has happened.
@@ -268,34 +287,53 @@ impl<V: Value> Translation<'_, V> {
     }
 
     /// Order numbers: causes come first, and readers before the event that takes what they read.
-    /// False if it is too late.
-    fn order(&mut self, late: &dyn Fn(usize) -> bool) -> bool {
+    /// Between the readers and the takers of a condition there is a number for its *turn*, so that
+    /// there is a constraint for each of them and not for each pair.
+    fn order(&mut self) {
         let net = self.net;
         let bits = (usize::BITS - net.needs.len().leading_zeros()).max(1) as u8;
-        let number = |terms: &mut Terms, event: usize| {
-            terms.variable(Kind::Input, &format!("n{event}"), Sort::Unsigned(bits))
+        let number = |terms: &mut Terms, of: char, at: usize| {
+            terms.variable(Kind::Input, &format!("{of}{at}"), Sort::Unsigned(bits))
         };
         let numbers: Vec<Term> = (0..net.needs.len())
-            .map(|event| number(self.terms, event))
+            .map(|event| number(self.terms, 'n', event))
             .collect();
         for (event, needs) in net.needs.iter().enumerate() {
-            if late(event) {
-                return false;
-            }
             for &need in needs {
                 let before = self.terms.less(numbers[need], numbers[event]);
                 self.implies(self.events[event], before);
             }
-        }
-        for (at, &(reader, taker)) in net.conflicts.iter().enumerate() {
-            if late(at) {
-                return false;
+            if self.late {
+                return;
             }
-            let both = self.terms.and(self.events[reader], self.events[taker]);
-            let before = self.terms.less(numbers[reader], numbers[taker]);
-            self.implies(both, before);
         }
-        true
+        for (condition, (readers, takers)) in net.readers.iter().zip(&net.takers).enumerate() {
+            if readers.is_empty() || takers.is_empty() {
+                continue;
+            }
+            let turn = number(self.terms, 'm', condition);
+            for &reader in readers {
+                let before = self.terms.less(numbers[reader], turn);
+                self.implies(self.events[reader], before);
+            }
+            for &taker in takers {
+                let after = self.terms.at_most(turn, numbers[taker]);
+                self.implies(self.events[taker], after);
+            }
+            if self.late {
+                return;
+            }
+        }
+    }
+
+    /// Whether a condition that an event has made is still there.
+    fn holds(&mut self, condition: usize, producer: Option<usize>) -> Term {
+        if let Some(&known) = self.marks.get(&condition) {
+            return known;
+        }
+        let marked = self.marked(producer, &self.net.takers[condition]);
+        self.marks.insert(condition, marked);
+        marked
     }
 
     /// Whether something that an event has made is still there.
@@ -408,5 +446,34 @@ fn sort(ty: Type) -> Sort {
         Type::Int | Type::Process => Sort::Int,
         Type::Signed(bits) => Sort::Signed(bits),
         Type::Unsigned(bits) => Sort::Unsigned(bits),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A condition that half of the events read and half of them take has a constraint for each of
+    /// them, not for each pair.
+    #[test]
+    fn the_formula_grows_with_the_net_and_not_with_pairs_of_events() {
+        let source = "var x: int = 0  process { x := 1 }";
+        let property = Property::read(source, &[], "x == 0").expect("a property");
+        let size = |events: usize| {
+            let net: Structure<i64> = Structure {
+                contextual: true,
+                needs: vec![Vec::new(); events],
+                readers: vec![(0..events / 2).collect()],
+                takers: vec![(events / 2..events).collect()],
+                ..Structure::default()
+            };
+            let mut terms = Terms::new();
+            let formula = translate(&mut terms, &net, &property, &Deadline::default());
+            let (constraints, _) = formula.expect("a formula").expect("there is time");
+            constraints.len()
+        };
+        let (small, large) = (size(100), size(1000));
+        assert!(small >= 100, "{small}");
+        assert!(large < 11 * small, "{small} and {large}");
     }
 }

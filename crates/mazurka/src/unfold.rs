@@ -18,7 +18,7 @@ use mazurka_core::record::{Binding, Net, NetCondition, NetEvent, Record};
 use mazurka_core::{
     Bound, Execution, Kind, Kinds, Narrator, ProcessId, Schedule, Semantics, StopReason, Verdict,
 };
-use mazurka_explore::{Drawing, Drawn, Findings, Observer, Unfolding, WalkStates};
+use mazurka_explore::{Drawing, Drawn, Findings, Observer, Unfolding};
 use mazurka_lang::{LastStep, Machine, SymbolicMachine};
 use serde::{Deserialize, Serialize};
 
@@ -29,7 +29,10 @@ use crate::search::{Head, TestSink, everything};
 use crate::unknowns::{ForAll, doubt, failures_and_deadlock, follow, given, over_numbers};
 use crate::{Algorithm, Options, Program, Refused, Watch, quietly, search};
 
-pub use mazurka_explore::{NetKind, Unfold};
+pub use mazurka_explore::{NetKind, Unfold, WalkStates};
+pub use recorded::NotTaken;
+
+mod recorded;
 
 /// More events than this are no picture.
 const MOST_EVENTS: usize = 300;
@@ -146,20 +149,23 @@ impl Program {
     /// the other, and no net.
     ///
     /// ```
+    /// use mazurka::unfold::WalkStates;
     /// use mazurka::{Options, Program, quietly};
     ///
     /// let source = "var x: int process { x := 1 } process { x := 2 }";
     /// let program = Program::load("writes.maz", &source.replace("int", "int = 0"), &[]).unwrap();
-    /// let record = program.walk_states(0, &Options::default(), &mut quietly()).unwrap();
+    /// let walk = WalkStates { seed: 0, sleep: false };
+    /// let record = program.walk_states(walk, &Options::default(), &mut quietly()).unwrap();
     /// assert_eq!((record.states, record.tests), (Some(5), 1));
     /// ```
     pub fn walk_states(
         &self,
-        seed: u64,
+        walk: WalkStates,
         options: &Options,
         watch: &mut Watch<'_>,
     ) -> Result<UnfoldRecord, Refused> {
-        let walk = everything(WalkStates { seed }, options);
+        let seed = walk.seed;
+        let walk = everything(walk, options);
         let kind = NetKind::Stateful;
         let wanted = Unfold { kind, seed };
         let (states, record) = match self.language.for_all() {

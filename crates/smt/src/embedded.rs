@@ -9,6 +9,7 @@
 //! It is complete for `bool` and machine integers. An `int` is searched in growing widths; that
 //! there is no solution is believed only if `ranges.rs` knows that the width is enough.
 
+use crate::aside::drop_aside;
 use crate::blast::Blaster;
 use crate::ranges;
 use crate::{Answer, Deadline, Evaluator, Node, Solver, Sort, Statistics, Term, Terms, Why};
@@ -37,8 +38,8 @@ impl Default for Effort {
 const WIDTHS: [u8; 4] = [8, 16, 32, 64];
 
 /// More constraints than this are no path condition that grows: they are asked about once, by a
-/// solver of their own.
-const MANY: usize = 1 << 12;
+/// solver of their own, and nothing around it keeps them or looks at them before.
+pub(crate) const MANY: usize = 1 << 12;
 
 /// Circuits smaller than this are never thrown away.
 const SMALL: u32 = 4096;
@@ -110,7 +111,9 @@ impl Embedded {
             self.statistics.searches += 1;
             let mut blaster = fresh().blaster;
             let answer = blaster.solve_once(terms, conjuncts);
-            return found(terms, conjuncts, &blaster, answer);
+            let found = found(terms, conjuncts, &blaster, answer);
+            drop_aside(blaster);
+            return found;
         }
         let slot = &mut self.blasters[width.map_or(0, |width| width + 1)];
         if let Some(old) = slot

@@ -3,6 +3,7 @@
 //! they had to be made total). Nothing here knows a program.
 
 mod around;
+mod aside;
 mod assemble;
 mod blast;
 mod build;
@@ -22,6 +23,7 @@ mod term;
 mod walk;
 
 pub use around::{Cache, CrossCheck, Fallback, Log, Logged, Reuse, Slice};
+pub use aside::drop_aside;
 pub use assemble::{Assembly, Choice, Missing, assemble, present};
 pub use deadline::Deadline;
 pub use embedded::{Effort, Embedded};

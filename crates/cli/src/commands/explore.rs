@@ -62,6 +62,10 @@ pub(crate) struct ExploreArgs {
     algorithm: Algorithm,
     #[command(flatten)]
     context: ContextArgs,
+    /// With --algorithm dpor: no sleep sets, so that a trace may be met several times; one worker
+    /// explores
+    #[arg(long)]
+    no_sleep: bool,
     #[command(flatten)]
     sampling: SamplingArgs,
     /// Workers that explore at the same time (the cores unless given); they change no result.
@@ -174,6 +178,11 @@ impl ExploreArgs {
                 "--no-anticipate, --no-guide, --wakeup and --paper are for --algorithm context, not {engine}"
             ));
         }
+        if engine != Algorithm::Dpor && self.no_sleep {
+            return Err(format!(
+                "--no-sleep is for --algorithm dpor, not {engine}: the others need their sleep sets or have none"
+            ));
+        }
         if !engine.samples() && seed.is_some() {
             return Err(format!(
                 "--seed is for --algorithm random and pct, not {engine}"
@@ -190,6 +199,7 @@ impl ExploreArgs {
             ));
         }
         Ok(match engine {
+            Algorithm::Dpor if self.no_sleep => Algorithm::DporAwake,
             Algorithm::Context(best) => Algorithm::Context(Variant {
                 anticipate: !no_anticipate,
                 guide: !no_guide,

@@ -3,14 +3,16 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use mazurka::replay::Recording;
 use mazurka::search::TestSink;
-use mazurka::unfold::{NetKind, Unfold};
+use mazurka::unfold::{NetKind, Unfold, WalkStates};
 use mazurka::{Options, Program};
 
 use super::explore::{ABOUT_FORMATS, FORMATS};
 use super::{Refusal, into_folder, view};
 use crate::args::{EXIT_CODES, OutputArgs, SearchArgs, net};
 use crate::exit::Exit;
+use crate::files;
 use crate::program::ProgramArgs;
 use crate::show::{Format, offer, show};
 use crate::watch::watched;
@@ -36,6 +38,9 @@ pub(crate) struct UnfoldArgs {
     /// with
     #[arg(long)]
     naive: bool,
+    /// With --naive: sleep sets, which save steps between states but no states
+    #[arg(long, requires = "naive")]
+    sleep: bool,
     /// With --net stateful: show the model, the Petri net that the net is an unfolding of
     #[arg(long, conflicts_with_all = ["naive", "tests"])]
     model: bool,
@@ -45,6 +50,10 @@ pub(crate) struct UnfoldArgs {
     /// Write each test into this folder, to be run again with `mazurka replay`
     #[arg(long, value_name = "DIR")]
     tests: Option<PathBuf>,
+    /// Start from these recorded runs of the program (records of `run`, or of --tests), and run
+    /// only tests that cover more
+    #[arg(long, value_name = "RECORD", num_args = 1.., conflicts_with_all = ["naive", "model", "tests"])]
+    from: Vec<String>,
     #[command(flatten)]
     search: SearchArgs,
     #[command(flatten)]
@@ -78,21 +87,34 @@ pub(super) fn unfold(args: &UnfoldArgs) -> Result<Exit, Refusal> {
         let no = "--model is for --net stateful: the other nets have no model";
         return Err(Refusal::Message(no.to_owned()));
     }
+    if picture && !args.from.is_empty() {
+        let no = "--from is for --format text and json: the net is the same whatever it starts from, so draw it without --from";
+        return Err(Refusal::Message(no.to_owned()));
+    }
     if picture || args.model {
         return draw(args, &program, &options);
     }
+    let recorded = recorded(&args.from)?;
     let unfolded = watched(&options.limits, args.output.quiet, |watch| {
-        match &args.tests {
-            _ if args.naive => program.walk_states(args.seed, &options, watch),
+        let unfolded = match &args.tests {
+            _ if args.naive => {
+                let (seed, sleep) = (args.seed, args.sleep);
+                program.walk_states(WalkStates { seed, sleep }, &options, watch)
+            }
+            _ if !recorded.is_empty() => {
+                let unfolded = program.unfold_from(wanted, &recorded, &options, watch);
+                return unfolded.map_err(|error| format!("--from: {error}"));
+            }
             None => program.unfold(wanted, &options, watch),
             Some(folder) => {
                 let tests =
                     |sink: TestSink<'_>| program.unfold_tests(wanted, &options, watch, sink);
                 into_folder(folder, tests).0
             }
-        }
+        };
+        unfolded.map_err(|error| error.to_string())
     })?;
-    let whole = unfolded.map_err(|error| error.to_string())?;
+    let whole = unfolded?;
     let (record, view) = (&whole.record, view(&options.limits));
     show(&whole, record.verdict.into(), &args.output, |_| {
         Ok(match whole.states {
@@ -102,6 +124,15 @@ pub(super) fn unfold(args: &UnfoldArgs) -> Result<Exit, Refusal> {
             }
         })
     })
+}
+
+/// Reads recorded runs.
+fn recorded(names: &[String]) -> Result<Vec<Recording>, String> {
+    let read = |name: &String| {
+        let parsed = Recording::parse(&files::record(name)?);
+        parsed.map_err(|error| format!("`{name}`: {error}"))
+    };
+    names.iter().map(read).collect()
 }
 
 /// The net as a picture, or its model as a list or a picture.

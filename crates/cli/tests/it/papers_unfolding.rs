@@ -174,3 +174,40 @@ fn both_methods_find_deadlocks() {
         assert!(mixed.err.contains("beside `&&`"), "{mixed:?}");
     }
 }
+
+/// Example 5, Figure 2.7: with the first thread first, DPOR without sleep sets runs one of the two
+/// traces twice. Example 6: with sleep sets it does not.
+#[test]
+fn without_sleep_sets_dpor_meets_a_trace_twice() {
+    let file = "corpus/maz/thesis-fig2-6/program.maz";
+    let explore = ["explore", file, "--format", "json", "--algorithm"];
+    let counts = |flags: &[&str]| {
+        let record = mazurka(&[&explore[..], flags].concat()).json();
+        let count = |name: &str| record[name].as_u64();
+        (count("executions"), count("traces"))
+    };
+    assert_eq!(counts(&["dpor", "--no-sleep"]), (Some(3), Some(2)));
+    assert_eq!(counts(&["dpor"]), (Some(2), Some(2)));
+    for engine in ["optimal", "sleep", "naive"] {
+        let refused = mazurka(&[&explore[..], &[engine, "--no-sleep"]].concat());
+        assert_eq!(refused.code, 3, "{refused:?}");
+        assert!(refused.err.contains("--algorithm dpor"), "{refused:?}");
+    }
+}
+
+/// Section 8.3.3: sleep sets save steps of the naive stateful search, and no states.
+#[test]
+fn sleep_sets_save_steps_of_the_naive_search() {
+    let file = "corpus/maz/philosophers/program.maz";
+    let naive = ["unfold", file, "--net", "stateful", "--format", "json"];
+    let counts = |flags: &[&str]| {
+        let record = mazurka(&[&naive[..], flags].concat()).json();
+        let count = |name: &str| record[name].as_u64().expect("a number");
+        (count("states"), count("deadlocks"), count("events"))
+    };
+    let (all, slept) = (counts(&["--naive"]), counts(&["--naive", "--sleep"]));
+    assert_eq!((all.0, all.1), (slept.0, slept.1));
+    assert!(slept.2 < all.2, "{slept:?} {all:?}");
+    let refused = mazurka(&[&naive[..], &["--sleep"]].concat());
+    assert_eq!(refused.code, 3, "{refused:?}");
+}

@@ -315,3 +315,39 @@ fn every_test_can_be_run_again() {
     ]);
     assert_eq!(refused.code, 3, "{refused:?}");
 }
+
+/// A net that starts from recorded tests is the same net, and needs no other tests if these are
+/// all of them.
+#[test]
+fn a_net_starts_from_recorded_tests() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let cases = folder.path().join("cases");
+    let cases = cases.to_str().expect("a name");
+    let file = "corpus/maz/philosophers/program.maz";
+    let unfold = ["unfold", file, "--format", "json"];
+    let whole = mazurka(&[&unfold[..], &["--tests", cases]].concat()).json();
+    let tests = whole["tests"].as_u64().expect("a number");
+    let names: Vec<String> = (1..=tests).map(|at| format!("{cases}/{at}.json")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let from = |flags: &[&str], names: &[&str]| {
+        mazurka(&[&unfold[..], flags, &["--from"], names].concat())
+    };
+    let again = from(&["--seed", "7"], &names).json();
+    for count in ["events", "conditions", "deadlocks", "tests"] {
+        assert_eq!(again[count], whole[count], "{count}");
+    }
+    // One of them is a start, too.
+    let again = from(&["--seed", "7"], &names[..1]).json();
+    assert_eq!(again["events"], whole["events"]);
+
+    let refused = from(&["--net", "stateful"], &names[..1]);
+    assert_eq!(refused.code, 3, "{refused:?}");
+    assert!(refused.err.contains("--net replicated"), "{refused:?}");
+    let refused = from(&["--set", "N=4"], &names[..1]);
+    assert!(refused.err.contains("another program"), "{refused:?}");
+    let refused = mazurka(&["unfold", file, "--format", "svg", "--from", names[0]]);
+    assert!(refused.err.contains("--format text"), "{refused:?}");
+    let inputs = "corpus/maz/thesis-branches/program.maz";
+    let refused = mazurka(&["unfold", inputs, "--from", names[0]]);
+    assert!(refused.err.contains("values for inputs"), "{refused:?}");
+}

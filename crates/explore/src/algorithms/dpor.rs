@@ -9,7 +9,7 @@
 //! | S, pre(S, i) | the current execution, `Order`; the node with the number i of `Path` |
 //! | next(s, p) | `program.claims` of p |
 //! | i →_S p | i is in `order.program_past` of p |
-//! | i, the last race with next(s, p): see below | the highest of [`Dpor::races`] |
+//! | i, the last race with next(s, p): see below | the highest of `races` |
 //! | E, the processes to choose from: see below | p, or the initials among the others |
 //! | backtrack(s), done | the candidates of a state with `Mark::Wanted`, with `Mark::Taken` |
 //! | Sleep(s) | those with `Mark::Asleep`, and with `Mark::Taken` except the one being run |
@@ -41,6 +41,10 @@
 //!   all ready processes are added.
 //! - *Outcomes* of `choose`: a process is run with all of them, and sleeps as a whole.
 //!
+//! [`DporAwake`] is the algorithm of Figure 2.5 as it stands, without sleep sets, to compare with:
+//! it may meet a trace several times, and how often depends on the order of the processes
+//! (Example 5). No process sleeps, so the rule for sleeping ones is not needed.
+//!
 //! Why this is enough: let w be a run from a state that is missed, and x a process that is explored
 //! there. Let g be the first event of w that depends on x's step, and p its process. If p is ready
 //! and awake, it is explored too, and its first event in w comes before x's, or x is not in w;
@@ -60,14 +64,17 @@ use crate::drive::driver::RacingStep;
 use crate::relations::catalogue::conflict;
 use crate::relations::set::{Set, for_each};
 
-/// The reversals of DPOR.
+/// The reversals of DPOR, with or without sleep sets.
 #[derive(Debug)]
-pub(crate) struct Persistent;
+pub(crate) struct Persistent<const SLEEPS: bool>;
 
 /// The policy.
-pub(crate) type Dpor<S> = Reducing<S, Persistent>;
+pub(crate) type Dpor<S> = Reducing<S, Persistent<true>>;
 
-impl<S: Set> Dpor<S> {
+/// The policy without sleep sets.
+pub(crate) type DporAwake<S> = Reducing<S, Persistent<false>>;
+
+impl<S: Set, const SLEEPS: bool> Reducing<S, Persistent<SLEEPS>> {
     /// Checks the next steps of all processes that the last event may concern.
     fn next_steps(&mut self, program: &impl Execution, event: &Event) {
         let mut claims = Claims::new();
@@ -176,8 +183,10 @@ impl<S: Set> Dpor<S> {
     }
 }
 
-impl<S: Set> Reverses<S> for Persistent {
-    fn push<E: Execution>(search: &mut Dpor<S>, program: &E, event: &Event) {
+impl<S: Set, const SLEEPING: bool> Reverses<S> for Persistent<SLEEPING> {
+    const SLEEPS: bool = SLEEPING;
+
+    fn push<E: Execution>(search: &mut Reducing<S, Self>, program: &E, event: &Event) {
         search.order.push(event);
         match event.wait {
             Wait::Lock => {

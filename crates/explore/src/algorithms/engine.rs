@@ -10,7 +10,7 @@ use mazurka_core::{Bound, Execution, Kind, Limits, Semantics, StopReason};
 
 use crate::algorithms::bounded::Bounded;
 use crate::algorithms::context::{Context, Printed, Variant};
-use crate::algorithms::dpor::Dpor;
+use crate::algorithms::dpor::{Dpor, DporAwake};
 use crate::algorithms::graph::Looks;
 use crate::algorithms::livelock::livelock;
 use crate::algorithms::map::Map;
@@ -44,6 +44,8 @@ pub enum Algorithm {
     Sleep,
     /// Persistent sets, computed from races.
     Dpor,
+    /// The same without sleep sets: a trace may be met several times. To compare with.
+    DporAwake,
     /// Source sets, computed from races.
     Source,
     /// Each trace exactly once.
@@ -84,7 +86,7 @@ impl Algorithm {
         match self {
             Algorithm::Naive => "naive",
             Algorithm::Sleep => "sleep",
-            Algorithm::Dpor => "dpor",
+            Algorithm::Dpor | Algorithm::DporAwake => "dpor",
             Algorithm::Source => "source",
             Algorithm::Optimal => "optimal",
             Algorithm::Context(_) => "context",
@@ -96,8 +98,8 @@ impl Algorithm {
 }
 
 impl Algorithm {
-    /// Returns it as a [`Stateless`] algorithm, if it covers the space of any program: only then
-    /// can several workers explore.
+    /// Returns it as a [`Stateless`] algorithm, if it covers the space of any program in parts:
+    /// only then can several workers explore.
     pub fn stateless(self) -> Option<Stateless> {
         match self {
             Algorithm::Naive => Some(Stateless::Naive),
@@ -105,6 +107,8 @@ impl Algorithm {
             Algorithm::Dpor => Some(Stateless::Dpor),
             Algorithm::Source => Some(Stateless::Source),
             Algorithm::Optimal => Some(Stateless::Optimal),
+            // In parts it would meet more: what sleeps in a part is explored in another one.
+            Algorithm::DporAwake => None,
             Algorithm::Context(_) | Algorithm::Stateful => None,
             Algorithm::Random(_) | Algorithm::Pct(_) => None,
         }
@@ -127,6 +131,7 @@ impl Algorithm {
             Algorithm::Naive => "all interleavings",
             Algorithm::Sleep => "all interleavings that sleep sets leave",
             Algorithm::Dpor => "persistent sets found on the way, with sleep sets",
+            Algorithm::DporAwake => "persistent sets found on the way, without sleep sets",
             Algorithm::Source => "source sets found on the way, with sleep sets",
             Algorithm::Optimal => "each trace exactly once (wakeup trees)",
             Algorithm::Context(_) => "source sets; orders that lead to equal states are tried once",
@@ -194,6 +199,7 @@ impl std::fmt::Display for Algorithm {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.name())?;
         match self {
+            Algorithm::DporAwake => f.write_str(" --no-sleep"),
             Algorithm::Context(variant) => variant.fmt(f),
             Algorithm::Random(RandomWalks { seed }) => in_name(f, "seed", *seed, 0),
             Algorithm::Pct(Pct { seed, depth }) => {
@@ -317,6 +323,7 @@ impl<E: Semantics> Engine<E> for Algorithm {
             Algorithm::Naive => Stateless::Naive.search(session),
             Algorithm::Sleep => Stateless::Sleep.search(session),
             Algorithm::Dpor => Stateless::Dpor.search(session),
+            Algorithm::DporAwake => without_sleep_sets(session),
             Algorithm::Source => Stateless::Source.search(session),
             Algorithm::Optimal => Stateless::Optimal.search(session),
             Algorithm::Context(variant) => in_context(session, variant),
@@ -331,6 +338,10 @@ impl<E: Semantics> Engine<E> for Algorithm {
 type OnSource<S> = Context<S, Source<S>>;
 /// Context-sensitive DPOR on top of `optimal`.
 type OnOptimal<S> = Context<S, Optimal<S>>;
+
+fn without_sleep_sets<E: Execution>(mut session: Session<'_, '_, E>) -> Findings {
+    in_widths!(session, DporAwake(), [4])
+}
 
 fn in_context<E: Semantics>(mut session: Session<'_, '_, E>, variant: Variant) -> Findings {
     if !variant.paper {

@@ -58,14 +58,23 @@ pub(crate) struct Path {
     /// The candidates of all states; those of one state in the order of names.
     candidates: Vec<Candidate>,
     catalogue: Catalogue,
+    /// Whether a process that has been run sleeps.
+    sleeps: bool,
 }
 
 impl Path {
+    /// No state; with sleep sets.
     pub fn new() -> Self {
+        Self::with_sleep_sets(true)
+    }
+
+    /// No state; with or without sleep sets.
+    pub fn with_sleep_sets(sleeps: bool) -> Self {
         Self {
             nodes: Vec::new(),
             candidates: Vec::new(),
             catalogue: Catalogue::new(),
+            sleeps,
         }
     }
 
@@ -87,7 +96,8 @@ impl Path {
             if let Some(at) = before.iter().position(|known| known.process == process) {
                 let known = before[at];
                 parent += at + 1;
-                if matches!(known.mark, Mark::Taken | Mark::Asleep)
+                if self.sleeps
+                    && matches!(known.mark, Mark::Taken | Mark::Asleep)
                     && event.is_some_and(|event| self.sleeps_on(known, event))
                 {
                     candidate.mark = Mark::Asleep;

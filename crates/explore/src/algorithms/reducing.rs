@@ -14,6 +14,9 @@ use crate::relations::set::Set;
 
 /// What a search asks for where it meets races.
 pub(crate) trait Reverses<S: Set>: Sized {
+    /// Whether processes that have been run sleep: then no trace is met twice.
+    const SLEEPS: bool = true;
+
     /// Adds an event to the execution, and asks for the reversals of its races.
     fn push<E: Execution>(search: &mut Reducing<S, Self>, program: &E, event: &Event);
 
@@ -32,11 +35,11 @@ pub(crate) struct Reducing<S, R> {
     reverses: PhantomData<R>,
 }
 
-impl<S: Set, R> Reducing<S, R> {
+impl<S: Set, R: Reverses<S>> Reducing<S, R> {
     pub fn new() -> Self {
         Self {
             order: Order::new(),
-            path: Path::new(),
+            path: Path::with_sleep_sets(R::SLEEPS),
             overflow: false,
             noted: Noted::default(),
             reverses: PhantomData,
@@ -73,7 +76,7 @@ impl Noted {
 }
 
 impl<E: Execution, S: Set, R: Reverses<S>> Policy<E> for Reducing<S, R> {
-    const UNIQUE: bool = true;
+    const UNIQUE: bool = R::SLEEPS;
 
     fn enter(&mut self, program: &E) {
         if let Some(event) = program.events().last() {

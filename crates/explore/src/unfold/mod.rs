@@ -82,19 +82,51 @@ impl<E: Execution> Engine<E> for Unfold {
     }
 }
 
+/// Unfolds a program, starting with recorded tests: these are run first, then those that cover what
+/// is left. The net is the same. For nets that are made of tests alone, so not for
+/// [`NetKind::Stateful`], which ignores them.
+#[derive(Clone, Copy, Debug)]
+pub struct UnfoldFrom<'a> {
+    /// The net, and the choice of the other tests.
+    pub unfold: Unfold,
+    /// Schedules of runs. Where one does not fit the program, its test goes on without it.
+    pub tests: &'a [Schedule],
+}
+
+impl<E: Execution> Engine<E> for UnfoldFrom<'_> {
+    type Found = Unfolding;
+
+    fn search(&self, mut search: Search<'_, '_, E>) -> Unfolding {
+        let Unfold { kind, seed } = self.unfold;
+        if kind == NetKind::Stateful {
+            return self.unfold.search(search);
+        }
+        let tester = Tester::new(Session::new(&mut search), kind, seed);
+        let (builder, found) = tester.test_after(self.tests);
+        Unfolding {
+            builder,
+            stateful: None,
+            processes: search.program.processes().clone(),
+            found,
+        }
+    }
+}
+
 /// Visits the states of the model that the stateful net is made from, one after the other, and
 /// builds no net.
 #[derive(Clone, Copy, Debug)]
 pub struct WalkStates {
     /// Seed for the choice of the tests that find the model.
     pub seed: u64,
+    /// Whether sleep sets save steps.
+    pub sleep: bool,
 }
 
 impl<E: Execution> Engine<E> for WalkStates {
     type Found = Walked;
 
     fn search(&self, mut search: Search<'_, '_, E>) -> Walked {
-        Walk::new(Session::new(&mut search), self.seed).walk()
+        Walk::new(Session::new(&mut search), *self).walk()
     }
 }
 

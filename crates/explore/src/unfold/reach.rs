@@ -77,9 +77,11 @@ pub struct Structure<V> {
     pub takers: Vec<Vec<usize>>,
     /// For each thread, the events that continue it.
     pub thread_takers: Vec<Vec<usize>>,
-    /// Pairs of an event that reads a condition and one that takes it, unless the first is a cause
-    /// of the second. In a contextual net the first must come before the second; in a replicated
-    /// one they exclude each other.
+    /// In a contextual net, for each condition of a place the events that read it: they come before
+    /// the one that takes it. They are not paired, since the pairs are too many.
+    pub readers: Vec<Vec<usize>>,
+    /// In a replicated net, pairs of an event that reads a condition and one that takes it, unless
+    /// the first is a cause of the second: they exclude each other.
     pub conflicts: Vec<(usize, usize)>,
     /// For each event with decisions about inputs, the conditions that it adds.
     pub constraints: Vec<(usize, Vec<V>)>,
@@ -420,13 +422,14 @@ impl<'a, V: Copy + Default> Slice<'a, V> {
             takers: vec![Vec::new(); net.conditions.len()],
             thread_takers: vec![Vec::new(); net.threads.len()],
             needs: Vec::new(),
+            readers: Vec::new(),
             conflicts: Vec::new(),
             constraints: Vec::new(),
             cells: Vec::new(),
             points: Vec::new(),
             stops: Vec::new(),
         };
-        let mut readers: Vec<Vec<u32>> = vec![Vec::new(); net.conditions.len()];
+        let mut readers: Vec<Vec<usize>> = vec![Vec::new(); net.conditions.len()];
         for number in 0..net.events.len() as u32 {
             tick()?;
             let extension = net.event(number).extension;
@@ -437,20 +440,20 @@ impl<'a, V: Copy + Default> Slice<'a, V> {
             for input in net.inputs(number) {
                 match input.write {
                     true => all.takers[input.condition as usize].push(number as usize),
-                    false => readers[input.condition as usize].push(number),
+                    false => readers[input.condition as usize].push(number as usize),
                 }
             }
         }
-        for (readers, takers) in readers.iter().zip(&all.takers) {
-            for &reader in readers {
-                tick()?;
-                for &taker in takers {
-                    let past = net.past(net.events[taker].extension);
-                    let last = past.get(net.event(reader).process.index()).copied();
-                    let last = last.unwrap_or(NONE);
-                    if last == NONE || !net.is_at_or_after(last, reader) {
-                        all.conflicts.push((reader as usize, taker));
-                    }
+        if all.contextual {
+            all.readers = readers;
+        } else {
+            for (readers, takers) in readers.iter().zip(&all.takers) {
+                for &reader in readers {
+                    tick()?;
+                    let apart = takers
+                        .iter()
+                        .filter(|&&taker| !precedes(net, reader, taker));
+                    all.conflicts.extend(apart.map(|&taker| (reader, taker)));
                 }
             }
         }
@@ -493,6 +496,14 @@ impl<'a, V: Copy + Default> Slice<'a, V> {
         program.back_to(0);
         ControlFlow::Continue(all)
     }
+}
+
+/// Whether an event is a cause of another.
+fn precedes(net: &Net, first: usize, second: usize) -> bool {
+    let past = net.past(net.events[second].extension);
+    let process = net.events[first].process;
+    let last = past.get(process.index()).copied().unwrap_or(NONE);
+    last != NONE && net.is_at_or_after(last, first as u32)
 }
 
 /// Returns for each thread the event that makes it, and where its process waits for ever.

@@ -19,7 +19,7 @@
 
 use std::ops::ControlFlow;
 
-use mazurka_core::{Bound, Execution, ProcessId, Random, Schedule, Status};
+use mazurka_core::{Bound, Execution, ProcessId, Random, Schedule, ScheduledStep, Status};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -87,8 +87,13 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
     }
 
     /// Runs tests until every extension is covered.
-    pub fn test(mut self) -> (Builder, Findings) {
-        if let ControlFlow::Break(bound) = self.run_tests() {
+    pub fn test(self) -> (Builder, Findings) {
+        self.test_after(&[])
+    }
+
+    /// The same; the first tests follow these schedules.
+    pub fn test_after(mut self, recorded: &[Schedule]) -> (Builder, Findings) {
+        if let ControlFlow::Break(bound) = self.run_tests(recorded) {
             self.session.break_off(bound);
         }
         let mut found = self.session.finish();
@@ -96,11 +101,16 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
         (self.builder, found)
     }
 
-    fn run_tests(&mut self) -> ControlFlow<Bound> {
+    fn run_tests(&mut self, recorded: &[Schedule]) -> ControlFlow<Bound> {
         self.session.start()?;
         if self.builder.pending.is_empty() {
             // A run without steps is a run, too.
             self.end();
+        }
+        for schedule in recorded {
+            if !self.session.ledger.certain {
+                self.run_again(schedule)?;
+            }
         }
         self.cover_all()?;
         match self.session.ledger.certain {
@@ -231,6 +241,41 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
             // It has no feasible sides left.
             false => ControlFlow::Continue(()),
         }
+    }
+
+    /// Runs a test that follows a schedule as far as it can, and then goes on.
+    fn run_again(&mut self, schedule: &Schedule) -> ControlFlow<Bound> {
+        self.session.may_run()?;
+        self.follow(&[])?;
+        for ScheduledStep { process, outcomes } in &schedule.0 {
+            let process = self.session.program.processes().find(process);
+            let ready =
+                |&process: &ProcessId| self.session.program.status(process) == Status::Ready;
+            let Some(process) = process.filter(ready) else {
+                break;
+            };
+            if self.run.len() as u64 >= self.session.limits.depth() {
+                break;
+            }
+            let extension = self.next_of(process);
+            let net = &self.builder.net;
+            let mut events = net.events_of(extension);
+            let known = events.find(|&event| net.chosen(event) == &outcomes[..]);
+            drop(events);
+            match known {
+                Some(event) => drop(self.step_again(event)?),
+                // Outcomes are tried in their order, so it may have others than the recorded ones.
+                None if self.open(extension) => {
+                    self.step(extension, false)?;
+                    let made = self.run.last().map(|&event| self.builder.net.chosen(event));
+                    if made != Some(&outcomes[..]) {
+                        break;
+                    }
+                }
+                None => break,
+            }
+        }
+        self.go_on()
     }
 
     /// Brings the program to the end of a schedule, going back no further than needed. Returns

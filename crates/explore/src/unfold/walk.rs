@@ -12,23 +12,32 @@
 //! | visited | `visited` |
 //! | PREDICTTRANSITIONSFROMMODEL, "model is incomplete at M" | [`Walk::enabled`] |
 //! | EXTENDMODEL | [`TestedModel::test`] |
+//! | sleep sets (section 8.3.3) | `asleep` |
 //!
 //! Deviations. There is no first random test: the initial state asks for one. A test is run for
-//! each process whose step is not known, not for the state as a whole, so fewer are run. The
-//! experiments of section 8.3.3 add sleep sets, which save steps but no states; they are left out.
+//! each process whose step is not known, not for the state as a whole, so fewer are run.
+//!
+//! Sleep sets are those of Godefroid (LNCS 1032, 1996, chapter 5) for a search that knows the
+//! states it has visited. They save steps but no states. A state keeps the processes that have
+//! slept on every visit so far. If one of them is awake on a later visit it is run then, and
+//! sleeps no more: without that, steps would be lost. Two steps are independent if their claims do
+//! not conflict.
 
+use std::collections::hash_map::Entry;
 use std::ops::ControlFlow;
 
 use mazurka_core::{Bound, Execution, Fingerprint, ProcessId, Status, Wait};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
+use super::WalkStates;
 use super::model::Marking;
 use super::net::NONE;
 use super::session::Session;
 use super::tested_model::{Sides, TestedModel};
 use crate::drive::driver::End;
 use crate::drive::findings::Findings;
+use crate::relations::catalogue::conflict;
 
 /// The results of a walk through the states of a program's model.
 #[derive(Debug)]
@@ -41,16 +50,25 @@ pub struct Walked {
     pub found: Findings,
 }
 
-/// A state on the current path, and the steps from it that are left.
+/// Processes that need not be run from a state: what starts with their steps is met elsewhere.
+type Asleep = SmallVec<[ProcessId; 2]>;
+
+/// A state on the current path, and the steps from it that are left, those of a process together.
 struct Visited {
     marking: Marking,
     left: Vec<u32>,
+    asleep: Asleep,
+    /// The process whose steps are being made.
+    active: Option<ProcessId>,
 }
 
 /// A walk through the states of a model.
 pub(crate) struct Walk<'a, 'w, E> {
     tested: TestedModel<'a, 'w, E>,
-    visited: FxHashSet<Fingerprint>,
+    /// The states, each with the processes that have slept on every visit.
+    visited: FxHashMap<Fingerprint, Asleep>,
+    /// Whether there are sleep sets.
+    sleeps: bool,
     /// The steps that lead to the current state.
     path: Vec<u32>,
     way: Vec<Visited>,
@@ -61,10 +79,11 @@ pub(crate) struct Walk<'a, 'w, E> {
 }
 
 impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
-    pub fn new(session: Session<'a, 'w, E>, seed: u64) -> Self {
+    pub fn new(session: Session<'a, 'w, E>, WalkStates { seed, sleep }: WalkStates) -> Self {
         Self {
             tested: TestedModel::new(session, seed),
-            visited: FxHashSet::default(),
+            visited: FxHashMap::default(),
+            sleeps: sleep,
             path: Vec::new(),
             way: Vec::new(),
             shown: FxHashSet::default(),
@@ -78,14 +97,15 @@ impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
         let start = self.tested.start.clone();
         let mut done = self.tested.session.start();
         if done.is_continue() {
-            done = self.enter(start);
+            done = self.enter(start, Asleep::new());
         }
         while let (ControlFlow::Continue(()), Some(here)) = (done, self.way.last_mut()) {
             match here.left.pop() {
                 Some(step) => {
                     let mut marking = here.marking.clone();
                     marking.follow(&self.tested.model, step);
-                    done = self.fire(step, marking);
+                    let asleep = self.asleep_after(step);
+                    done = self.fire(step, marking, asleep);
                 }
                 None => {
                     self.way.pop();
@@ -107,8 +127,26 @@ impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
         }
     }
 
+    /// Returns the processes that sleep after a step from the current state: those that do there
+    /// or have been run from there, unless the step conflicts with theirs.
+    fn asleep_after(&mut self, step: u32) -> Asleep {
+        let process = self.process(step);
+        let (true, Some(here)) = (self.sleeps, self.way.last_mut()) else {
+            return Asleep::new();
+        };
+        if let Some(before) = here.active.replace(process).filter(|&p| p != process) {
+            here.asleep.push(before);
+        }
+        let claims = |process: ProcessId| {
+            let local = here.marking.locals[process.index()];
+            &self.tested.model.local(local).next.claims
+        };
+        let stays = |&&other: &&ProcessId| !conflict(claims(other), claims(process));
+        here.asleep.iter().filter(stays).copied().collect()
+    }
+
     /// Makes a step from the current state.
-    fn fire(&mut self, step: u32, to: Marking) -> ControlFlow<Bound> {
+    fn fire(&mut self, step: u32, to: Marking, asleep: Asleep) -> ControlFlow<Bound> {
         self.tested.session.look_now_and_then()?;
         self.edges += 1;
         if self.tested.model.step(step).fails && !self.shown.contains(&step) {
@@ -122,18 +160,30 @@ impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
         }
         self.path.push(step);
         let ways = self.way.len();
-        self.enter(to)?;
+        self.enter(to, asleep)?;
         if self.way.len() == ways {
             self.path.pop();
         }
         ControlFlow::Continue(())
     }
 
-    /// Visits a state, unless it has been visited before.
-    fn enter(&mut self, marking: Marking) -> ControlFlow<Bound> {
-        if !self.visited.insert(marking.fingerprint()) {
-            return ControlFlow::Continue(());
-        }
+    /// Visits a state, unless all that is to be run from there has been run before.
+    fn enter(&mut self, marking: Marking, asleep: Asleep) -> ControlFlow<Bound> {
+        let mut woken = None;
+        let asleep = match self.visited.entry(marking.fingerprint()) {
+            Entry::Vacant(new) => new.insert(asleep).clone(),
+            Entry::Occupied(mut known) => {
+                let slept = known.get_mut();
+                let all = slept.iter().copied();
+                let (still, awake): (Asleep, Asleep) = all.partition(|p| asleep.contains(p));
+                if awake.is_empty() {
+                    return ControlFlow::Continue(());
+                }
+                slept.clone_from(&still);
+                woken = Some(awake);
+                still
+            }
+        };
         let depth = self.tested.session.limits.depth();
         if self.path.len() as u64 >= depth {
             self.tested
@@ -147,7 +197,11 @@ impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
         let mut waiting = false;
         for process in 0..marking.locals.len() as u32 {
             let local = marking.locals[process as usize];
-            if local == NONE {
+            let rests = match &woken {
+                Some(woken) => !woken.contains(&ProcessId(process)),
+                None => asleep.contains(&ProcessId(process)),
+            };
+            if local == NONE || rests {
                 continue;
             }
             if matches!(
@@ -159,10 +213,16 @@ impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
                 left.extend(steps);
             }
         }
-        if left.is_empty() {
+        // A process that sleeps can make a step.
+        if left.is_empty() && asleep.is_empty() {
             self.end(waiting)?;
         }
-        self.way.push(Visited { marking, left });
+        self.way.push(Visited {
+            marking,
+            left,
+            asleep,
+            active: None,
+        });
         ControlFlow::Continue(())
     }
 

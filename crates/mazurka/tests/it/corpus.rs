@@ -490,7 +490,14 @@ fn stateful(program: &Program, explored: &Record, replicated: u64, wrong: &mut W
     let mut few = Options::default();
     few.limits.steps = Some(20_000);
     let walked = program
-        .walk_states(0, &few, &mut quietly())
+        .walk_states(
+            mazurka::unfold::WalkStates {
+                seed: 0,
+                sleep: true,
+            },
+            &few,
+            &mut quietly(),
+        )
         .expect("a record");
     let cut = walked
         .record

@@ -350,7 +350,17 @@ fn an_interrupted_solver_verifies_nothing() {
             .explore(Algorithm::Optimal, &options, watch)
             .unwrap(),
         program.unfold(net, &options, watch).unwrap().record,
-        program.walk_states(0, &options, watch).unwrap().record,
+        program
+            .walk_states(
+                mazurka::unfold::WalkStates {
+                    seed: 0,
+                    sleep: false,
+                },
+                &options,
+                watch,
+            )
+            .unwrap()
+            .record,
         program
             .symbolic(
                 &mazurka::symbolic::SymbolicOptions::default(),

@@ -284,7 +284,16 @@ fn bounds_of_all_searches(
         let reached = program.reach(&wanted, Reach { net, method }, options, watch);
         add("reach", reached.expect("an answer").record);
     }
-    let walked = program.walk_states(0, options, watch).expect("a walk");
+    let walked = program
+        .walk_states(
+            mazurka::unfold::WalkStates {
+                seed: 0,
+                sleep: false,
+            },
+            options,
+            watch,
+        )
+        .expect("a walk");
     add("states", walked.record);
     all
 }

@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::embedded::MANY;
 use crate::{Answer, Solver, Statistics, Term, Terms};
 
 /// Remembers what a solver has answered, by the set of constraints. What it could not decide
@@ -28,6 +29,9 @@ impl<S: Solver> Cache<S> {
 
 impl<S: Solver> Solver for Cache<S> {
     fn check(&mut self, terms: &mut Terms, constraints: &[Term]) -> Answer {
+        if constraints.len() > MANY {
+            return self.inner.check(terms, constraints);
+        }
         let Some(mut key) = terms.conjuncts(constraints) else {
             return Answer::Unsat;
         };

@@ -1,6 +1,7 @@
 //! Models found before: the last ones are tried first, since a path condition that has grown by
 //! a constraint often keeps its solution.
 
+use crate::embedded::MANY;
 use crate::{Answer, Evaluator, Solver, Statistics, Term, Terms};
 
 /// Tries the last few models before it asks.
@@ -33,6 +34,9 @@ impl<S: Solver> Reuse<S> {
 impl<S: Solver> Solver for Reuse<S> {
     fn check(&mut self, terms: &mut Terms, constraints: &[Term]) -> Answer {
         self.asked += 1;
+        if constraints.len() > MANY {
+            return self.inner.check(terms, constraints);
+        }
         let fits = |evaluator: &mut Evaluator| {
             // The newest constraint is the one that is likely to fail.
             let mut all = constraints.iter().rev();

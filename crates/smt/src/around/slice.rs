@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use crate::embedded::MANY;
 use crate::{Answer, Model, Solver, Statistics, Term, Terms};
 
 /// Cuts a query into independent groups. All of them must be satisfiable; the models add up.
@@ -60,6 +61,9 @@ impl<S: Solver> Slice<S> {
 
 impl<S: Solver> Solver for Slice<S> {
     fn check(&mut self, terms: &mut Terms, constraints: &[Term]) -> Answer {
+        if constraints.len() > MANY {
+            return self.inner.check(terms, constraints);
+        }
         let Some(conjuncts) = terms.conjuncts(constraints) else {
             return Answer::Unsat;
         };

@@ -263,3 +263,32 @@ fn a_missing_program_is_named() {
             .contains("try auto")
     );
 }
+
+/// Notes how many constraints each query has.
+struct Heard(Arc<Mutex<Vec<usize>>>);
+
+impl Solver for Heard {
+    fn check(&mut self, _: &mut Terms, constraints: &[Term]) -> Answer {
+        self.0.lock().unwrap().push(constraints.len());
+        Answer::Unsat
+    }
+
+    fn statistics(&self) -> Statistics {
+        Statistics::default()
+    }
+}
+
+/// A formula of many constraints is handed on whole, every time: to cut it and to keep it takes
+/// longer than a limit allows.
+#[test]
+fn a_large_query_reaches_the_solver_whole() {
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let mut solver = Reuse::new(Slice::new(Cache::new(Heard(Arc::clone(&heard)))));
+    let mut terms = Terms::new();
+    let variable = |at: usize| terms.variable(Kind::Input, &format!("x{at}"), Sort::Bool);
+    let all: Vec<Term> = (0..5000).map(variable).collect();
+    for constraints in [&all[..], &all[..], &all[..3]] {
+        assert_eq!(solver.check(&mut terms, constraints), Answer::Unsat);
+    }
+    assert_eq!(*heard.lock().unwrap(), [5000, 5000, 1]);
+}

@@ -21,7 +21,7 @@ use mazurka::replay::Recording;
 use mazurka::run::{Plan, RunRecord};
 use mazurka::solving::{SolverChoice, second_solver};
 use mazurka::symbolic::{Reduction, SymbolicOptions};
-use mazurka::unfold::{NetKind, Unfold};
+use mazurka::unfold::{NetKind, Unfold, WalkStates};
 use mazurka::{Algorithm, Bound, Limits, Options, Program, Refused, Verdict, quietly};
 use mazurka_core::{Counts, Kinds};
 
@@ -68,7 +68,10 @@ impl fmt::Display for Command {
                 "explore FILE --jobs {jobs} --algorithm {a} --max-executions 1 --checkpoint SAVED, then --resume SAVED"
             ),
             Command::Unfold(net, seed) => write!(f, "unfold FILE --net {net} --seed {seed}"),
-            Command::Walk(seed) => write!(f, "unfold FILE --net stateful --naive --seed {seed}"),
+            Command::Walk(seed) => {
+                let sleep = if seed % 2 == 1 { " --sleep" } else { "" };
+                write!(f, "unfold FILE --net stateful --naive{sleep} --seed {seed}")
+            }
             Command::Reach(net, method, seed, property) => write!(
                 f,
                 "reach FILE --net {net} --method {} --seed {seed} --property '{property}'",
@@ -371,7 +374,14 @@ fn run_on(
                     .record,
             )
         }
-        Command::Walk(seed) => seen(&program.walk_states(*seed, options, watch)?.record),
+        Command::Walk(seed) => {
+            // Every other seed walks with sleep sets.
+            let walk = WalkStates {
+                seed: *seed,
+                sleep: seed % 2 == 1,
+            };
+            seen(&program.walk_states(walk, options, watch)?.record)
+        }
         Command::Reach(kind, method, seed, property) => {
             let (kind, method, seed) = (*kind, *method, *seed);
             let net = Unfold { kind, seed };

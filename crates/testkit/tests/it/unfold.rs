@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use crate::common::{panic_with_smallest, programs, truth};
-use mazurka_core::{Execution, Limits, MishapKind, Status};
-use mazurka_explore::{Findings, Goal, NetKind, Search, Unfold, Unfolding, WalkStates};
+use mazurka_core::{Execution, Limits, MishapKind, Schedule, Status};
+use mazurka_explore::{
+    Findings, Goal, NetKind, Search, Unfold, UnfoldFrom, Unfolding, WalkStates, Walked,
+};
 use mazurka_lang::Machine;
 use mazurka_testkit::{Aspect, Config, Dependence, Limit, Recorder, Summary, generate, machine};
 
@@ -111,12 +113,38 @@ fn fault(text: &str, truth: &Summary) -> Option<String> {
         if again.fingerprint() != net.fingerprint() {
             return Some(format!("{kind}: another order, another net"));
         }
+        if let Some(fault) = recorded_fault(&mut other, &mut net, kind) {
+            return Some(format!("{kind}: {fault}"));
+        }
     }
     if let Some(fault) = stateful_fault(text, truth, sizes[0]) {
         return Some(format!("stateful: {fault}"));
     }
     (sizes[1] > sizes[0])
         .then(|| format!("{} events replicated, {} contextual", sizes[0], sizes[1]))
+}
+
+/// What is wrong with a net that starts from recorded tests: some of the program's executions, all
+/// of them, and a schedule of another program.
+fn recorded_fault(program: &mut Machine, net: &mut Unfolding, kind: NetKind) -> Option<String> {
+    let all = net.executions(2_000_000)?;
+    let stranger: Schedule = "0 7 0=3".parse().expect("a schedule");
+    let some: Vec<Schedule> = all.iter().step_by(3).cloned().chain([stranger]).collect();
+    for tests in [&some, &all] {
+        let unfold = Search {
+            algorithm: UnfoldFrom {
+                unfold: Unfold { kind, seed: 5 },
+                tests,
+            },
+            limits: Limits::default(),
+            goal: Goal::Everything,
+        };
+        let again = unfold.run(program, &mut |_| ControlFlow::Continue(()), &mut ());
+        if again.fingerprint() != net.fingerprint() {
+            return Some(format!("{} recorded tests, another net", tests.len()));
+        }
+    }
+    None
 }
 
 /// What is wrong with the stateful net of a program: it shows the same final states and sites of
@@ -132,15 +160,16 @@ fn stateful_fault(text: &str, truth: &Summary, replicated: usize) -> Option<Stri
         return Some(fault);
     }
     // The naive search goes through the same model, state by state.
-    let walk = Search {
-        algorithm: WalkStates { seed: 3 },
-        limits: Limits::default(),
-        goal: Goal::Everything,
-    };
-    let on = &mut |_: &_| ControlFlow::Continue(());
-    let walked = walk.run(&mut program, on, &mut ());
-    if let Some(fault) = findings_fault(&mut program, &walked.found, truth) {
-        return Some(format!("naive: {fault}"));
+    let walked = walked(&mut program, false);
+    // Sleep sets save steps, and nothing else.
+    let slept = self::walked(&mut program, true);
+    for walked in [&walked, &slept] {
+        if let Some(fault) = findings_fault(&mut program, &walked.found, truth) {
+            return Some(format!("naive: {fault}"));
+        }
+    }
+    if let Some(fault) = sleep_fault(&walked, &slept) {
+        return Some(fault);
     }
     let [by_net, by_states] = [&net.found, &walked.found].map(|found| found.counts.deadlocks);
     if by_net != by_states || net.model() != Some(walked.model) {
@@ -151,6 +180,31 @@ fn stateful_fault(text: &str, truth: &Summary, replicated: usize) -> Option<Stri
         ));
     }
     (net.events() > replicated).then(|| format!("{} events", net.events()))
+}
+
+/// The states of a program's model, one after the other.
+pub fn walked<E: Execution>(program: &mut E, sleep: bool) -> Walked {
+    let walk = Search {
+        algorithm: WalkStates { seed: 3, sleep },
+        limits: Limits::default(),
+        goal: Goal::Everything,
+    };
+    walk.run(program, &mut |_| ControlFlow::Continue(()), &mut ())
+}
+
+/// What is wrong with sleep sets: they save steps, and no states, deadlocks or parts of the model.
+pub fn sleep_fault(walked: &Walked, slept: &Walked) -> Option<String> {
+    let all = |walked: &Walked| (walked.states, walked.found.counts.deadlocks, walked.model);
+    let same = all(walked) == all(slept);
+    let fewer = slept.found.counts.events <= walked.found.counts.events;
+    (!same || !fewer).then(|| {
+        let steps = [walked, slept].map(|walked| walked.found.counts.events);
+        format!(
+            "states, deadlocks, model: {:?}; with sleep sets {:?}; steps {steps:?}",
+            all(walked),
+            all(slept)
+        )
+    })
 }
 
 /// What is wrong with what a stateful search has found.

@@ -15,7 +15,7 @@ use mazurka_core::{
     Execution, Limits, Mishap, MishapKind, Schedule, StopReason, TraceHasher, ending,
 };
 use mazurka_explore::{
-    Algorithm, Goal, NetKind, Observer, Search, Unfold, Unfolding, WalkStates, past_is_discarded,
+    Algorithm, Goal, NetKind, Observer, Search, Unfold, Unfolding, past_is_discarded,
 };
 use mazurka_lang::{Code, Machine, Property, SymbolicMachine, compile, load};
 use mazurka_smt::{Assembly, Choice, Sort, assemble};
@@ -254,14 +254,12 @@ fn stateful_fault(
 ) -> Option<String> {
     let mut program = machine_for_nets(code);
     let net = net_of(&mut program, NetKind::Stateful, 1);
-    let walk = Search {
-        algorithm: WalkStates { seed: 3 },
-        limits: Limits::default(),
-        goal: Goal::Everything,
-    };
-    let on = &mut |_: &_| ControlFlow::Continue(());
-    let walked = walk.run(&mut program, on, &mut ());
-    for found in [&net.found, &walked.found] {
+    let walked = crate::unfold::walked(&mut program, false);
+    let slept = crate::unfold::walked(&mut program, true);
+    if let Some(fault) = crate::unfold::sleep_fault(&walked, &slept) {
+        return Some(fault);
+    }
+    for found in [&net.found, &walked.found, &slept.found] {
         let sites = found.failures.iter().filter_map(|failure| failure.mishap);
         let sites = sites.filter(|mishap| mishap.process.is_some());
         let sites = sites.filter(|mishap| mishap.kind == MishapKind::Failure);
