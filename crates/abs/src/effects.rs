@@ -3,12 +3,15 @@
 //! compiled.
 //!
 //! A run starts where a task rests: at the start of its method, after an `await`, a `suspend` or a
-//! `get`. It ends at the next of these, or with the method. It touches fields of `this`; and where
-//! it calls objects of its own cog, fields of these, known by class only.
+//! `get`, or at a `println` that is not the first thing of a run that other cogs can notice. It ends
+//! at the next of these, or with the method. It touches fields of `this`; and where it calls objects
+//! of its own cog, fields of these, known by class only.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::code::{Code, Op};
+use crate::code::{Builtin, Code, Op};
+use crate::syntax::ast::Binary;
+use crate::value::Value;
 
 /// What a run may do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,7 +23,20 @@ pub(crate) struct Effects {
     pub others: Vec<(u32, u32, bool)>,
     /// It may end waiting with the cog in its hands.
     pub holds: bool,
+    /// It may end before a `println`.
+    pub pauses: bool,
     pub prints: bool,
+    /// An exception may leave the task, which kills its object.
+    pub throws: bool,
+}
+
+/// Whether a run has done something before this place that other cogs can notice: it has printed,
+/// or started a task.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Noticed {
+    No,
+    Maybe,
+    Yes,
 }
 
 /// A place that a run may come to.
@@ -29,44 +45,131 @@ struct Place {
     pc: u32,
     /// On `this` of the run, or on another object of this class.
     other: Option<u32>,
+    noticed: Noticed,
 }
 
-/// Finds the effects of every run, and which cogs can be held.
+/// Finds the effects of every run, which cogs can be held, and which objects can die.
 pub(crate) fn analyse(code: &mut Code) {
     let local = code
         .ops
         .iter()
         .any(|op| matches!(op, Op::New { local: true, .. }));
-    let mut effects = FxHashMap::default();
-    for (number, class) in code.classes.iter().enumerate() {
-        for method in &class.methods {
-            let walk = Walk::new(code, number as u32, local, false);
-            effects.insert(method.entry, walk.run(method.entry));
+    let throwing = throwing_functions(code);
+    // A future holds an exception only if some task throws one.
+    let run = |throwing: &Throwing| {
+        let mut effects = FxHashMap::default();
+        for class in 0..code.classes.len() as u32 {
+            for (start, joined) in starts(code, class) {
+                let walk = Walk::new(code, class, local, joined, throwing);
+                effects.insert(start, walk.run(start, Noticed::No));
+            }
+            if let Some((start, _)) = code.classes[class as usize].recover {
+                // It comes after whatever the task has done.
+                let walk = Walk::new(code, class, local, false, throwing);
+                effects.insert(start, walk.run(start, Noticed::Maybe));
+            }
         }
-        for pc in within(code, number as u32) {
-            // A step that starts by waiting for a future need not wait for it again.
-            let (start, joined) = match code.ops[pc as usize] {
-                Op::Await => (pc + 1, true),
-                Op::Suspend => (pc + 1, false),
-                Op::Get => (pc + 1, true),
-                Op::Sync { .. } => (pc + 2, true),
-                _ => continue,
-            };
-            let walk = Walk::new(code, number as u32, local, joined);
-            effects.insert(start, walk.run(start));
-        }
+        effects
+    };
+    let quiet = Throwing {
+        functions: throwing,
+        futures: false,
+    };
+    let mut effects = run(&quiet);
+    if effects.values().any(|effects: &Effects| effects.throws) {
+        effects = run(&Throwing {
+            futures: true,
+            ..quiet
+        });
     }
     code.effects = effects;
     let sent = (0..code.ops.len() as u32).filter(|&pc| keeps_future(code, pc));
     code.kept = sent.collect();
     for class in 0..code.classes.len() as u32 {
+        let dies = starts(code, class)
+            .iter()
+            .any(|(start, _)| code.effects[start].throws);
+        // Nothing but the main block runs on its object.
+        code.classes[class as usize].may_die = dies && class != 0;
+    }
+    for class in 0..code.classes.len() as u32 {
         code.classes[class as usize].may_hold = may_hold(code, class);
     }
     let guards = code.ops.contains(&Op::Guard);
-    code.guarded = guards || code.classes.iter().any(|class| class.may_hold);
+    let classes = code.classes.iter();
+    code.guarded = guards || { classes }.any(|class| class.may_hold || class.may_die);
     let own = (code.own as usize..code.ops.len())
         .filter(|&pc| matches!(code.ops[pc], Op::Jump(to) if to as usize <= pc));
     code.may_loop = own.count() > 0 || code.ops.iter().any(|op| matches!(op, Op::Sync { .. }));
+}
+
+/// Where runs of the tasks of a class start, and whether a run that starts there has waited for a
+/// future.
+fn starts(code: &Code, class: u32) -> Vec<(u32, bool)> {
+    let info = &code.classes[class as usize];
+    let mut all: Vec<(u32, bool)> = info.methods.iter().map(|m| (m.entry, false)).collect();
+    for pc in within(code, class) {
+        all.push(match code.ops[pc as usize] {
+            // A step that starts by waiting for a future need not wait for it again.
+            Op::Await => (pc + 1, true),
+            Op::Suspend => (pc + 1, false),
+            Op::Get => (pc + 1, true),
+            Op::Sync { .. } => (pc + 2, true),
+            Op::New { .. } => (pc + 1, true),
+            Op::Print { .. } => (pc, false),
+            _ => continue,
+        });
+    }
+    all
+}
+
+/// Which functions may throw an exception, by number, and whether futures may hold one.
+struct Throwing {
+    functions: Vec<bool>,
+    futures: bool,
+}
+
+fn throwing_functions(code: &Code) -> Vec<bool> {
+    let bodies: Vec<Vec<u32>> = code
+        .functions
+        .iter()
+        .map(|function| passed(code, vec![function.entry]))
+        .collect();
+    let mut throws = vec![false; bodies.len()];
+    loop {
+        let mut changed = false;
+        for (number, body) in bodies.iter().enumerate() {
+            let here = || body.iter().any(|&pc| throws_here(code, pc, &throws));
+            if !throws[number] && here() {
+                throws[number] = true;
+                changed = true;
+            }
+        }
+        if !changed {
+            return throws;
+        }
+    }
+}
+
+/// Whether a pure instruction may throw an exception.
+fn throws_here(code: &Code, pc: u32, functions: &[bool]) -> bool {
+    match code.ops[pc as usize] {
+        Op::Binary(Binary::Divide | Binary::Modulo) => {
+            let before = pc.checked_sub(1).map(|pc| code.ops[pc as usize]);
+            let divisor = match before {
+                Some(Op::Const(constant)) => Some(&code.constants[constant as usize]),
+                _ => None,
+            };
+            !matches!(divisor, Some(Value::Int(divisor)) if *divisor != 0)
+        }
+        Op::NoMatch | Op::CallValue(_) => true,
+        Op::Builtin(builtin) => matches!(
+            builtin,
+            Builtin::Rat | Builtin::Floor | Builtin::Ceil | Builtin::Truncate | Builtin::Substring
+        ),
+        Op::Call(function) => functions[function as usize],
+        _ => false,
+    }
 }
 
 /// Whether this sends a message whose future is used for more than `await f?`: then an exception
@@ -95,6 +198,7 @@ fn within(code: &Code, class: u32) -> Vec<u32> {
     if class != 0 {
         pending.push(info.init);
     }
+    pending.extend(info.recover.map(|(entry, _)| entry));
     passed(code, pending)
 }
 
@@ -116,7 +220,7 @@ pub(crate) fn passed(code: &Code, mut pending: Vec<u32>) -> Vec<u32> {
             Op::JumpUnless(target) | Op::JumpUnlessMade { target, .. } => {
                 pending.extend([target, pc + 1])
             }
-            Op::Return | Op::Leave | Op::Created | Op::Throw | Op::NoMatch => {}
+            op if op.ends() => {}
             _ => pending.push(pc + 1),
         }
     }
@@ -142,10 +246,32 @@ fn may_hold(code: &Code, class: u32) -> bool {
                 _ => {}
             }
         }
+        holds |= pauses(code, classes[at]);
         at += 1;
     }
     // No other task can be on the main block's cog.
     holds && (class != 0 || classes.len() > 1)
+}
+
+/// Whether a run on an object of this class may end before a `println`.
+fn pauses(code: &Code, class: u32) -> bool {
+    let info = &code.classes[class as usize];
+    let recover = info.recover.map(|(entry, _)| entry);
+    let starts = starts(code, class).into_iter().map(|(start, _)| start);
+    // What was done before an init block is not known.
+    let prints = |pcs: Vec<u32>| {
+        let mut ops = pcs.iter().map(|&pc| code.ops[pc as usize]);
+        ops.any(|op| matches!(op, Op::Print { .. }))
+    };
+    let in_init = class != 0 && !code.observed.no_output && {
+        let init = passed(code, vec![info.init]);
+        let mut ops = init.iter().map(|&pc| code.ops[pc as usize]);
+        let calls = ops.any(|op| matches!(op, Op::Sync { .. }));
+        prints(init) || (calls && prints(within(code, class)))
+    };
+    in_init || { starts }
+        .chain(recover)
+        .any(|start| code.effects[&start].pauses)
 }
 
 /// Whether this `get` follows a call on `this`, which never comes to it.
@@ -160,28 +286,31 @@ struct Walk<'a> {
     local: bool,
     /// Whether a `get` may pass.
     joined: bool,
+    throwing: &'a Throwing,
     pending: Vec<Place>,
     seen: FxHashSet<Place>,
     found: Effects,
 }
 
 impl<'a> Walk<'a> {
-    fn new(code: &'a Code, class: u32, local: bool, joined: bool) -> Self {
+    fn new(code: &'a Code, class: u32, local: bool, joined: bool, throwing: &'a Throwing) -> Self {
         Self {
             code,
             class,
             local,
             joined,
+            throwing,
             pending: Vec::new(),
             seen: FxHashSet::default(),
             found: Effects::default(),
         }
     }
 
-    fn run(mut self, start: u32) -> Effects {
+    fn run(mut self, start: u32, noticed: Noticed) -> Effects {
         self.pending.push(Place {
             pc: start,
             other: None,
+            noticed,
         });
         while let Some(place) = self.pending.pop() {
             if self.seen.insert(place) {
@@ -199,78 +328,116 @@ impl<'a> Walk<'a> {
     }
 
     fn visit(&mut self, place: Place) {
-        let Place { pc, other } = place;
-        let mut go = |pc: u32| self.pending.push(Place { pc, other });
+        let Place { pc, other, noticed } = place;
+        let op = self.code.ops[pc as usize];
+        let mut caught = false;
         for handler in self
             .code
             .handlers
             .iter()
             .filter(|handler| handler.covers(pc))
         {
-            go(handler.target);
+            caught = true;
+            self.go(handler.target, place);
         }
-        match self.code.ops[pc as usize] {
-            Op::Jump(target) => go(target),
+        if !caught && self.may_throw(pc) {
+            self.found.throws = true;
+        }
+        match op {
+            Op::Jump(target) => self.go(target, place),
             Op::JumpUnless(target) | Op::JumpUnlessMade { target, .. } => {
-                go(target);
-                go(pc + 1);
+                self.go(target, place);
+                self.go(pc + 1, place);
             }
             Op::Field(at) => {
-                go(pc + 1);
+                self.go(pc + 1, place);
                 match other {
                     None => self.found.reads.push(at),
                     Some(class) => self.found.others.push((class, at, false)),
                 }
             }
             Op::SetField(at) => {
-                go(pc + 1);
+                self.go(pc + 1, place);
                 match other {
                     None => self.found.writes.push(at),
                     Some(class) => self.found.others.push((class, at, true)),
                 }
             }
             Op::Function { function, .. } => {
-                go(self.code.functions[function as usize].entry);
-                go(pc + 1);
+                self.go(self.code.functions[function as usize].entry, place);
+                self.go(pc + 1, place);
             }
             Op::Print { .. } => {
-                go(pc + 1);
                 self.found.prints = true;
+                self.found.pauses |= noticed != Noticed::No && !self.code.observed.no_output;
+                self.found.holds |= self.found.pauses;
+                if noticed != Noticed::Yes || self.code.observed.no_output {
+                    self.go_noticed(pc + 1, place, Noticed::Yes);
+                }
             }
+            Op::Async { .. } => self.go_noticed(pc + 1, place, Noticed::Yes),
             Op::Sync { method, on, .. } => {
-                go(pc + 2);
-                self.call(method, on, other);
+                self.go_noticed(pc + 2, place, Noticed::Maybe);
+                self.call(method, on, place);
             }
             Op::New { class, .. } => {
-                go(pc + 1);
+                let info = &self.code.classes[class as usize];
+                let noticed = match info.run {
+                    Some(_) => Noticed::Yes,
+                    None => Noticed::Maybe,
+                };
+                self.go_noticed(pc + 1, place, noticed);
                 // No other task knows the new object yet, so what is done to its fields does not
                 // matter.
-                let init = self.code.classes[class as usize].init;
                 self.pending.push(Place {
-                    pc: init,
+                    pc: info.init,
                     other: Some(NEW),
+                    noticed: place.noticed,
                 });
             }
             Op::Get => {
                 self.found.holds = true;
                 if self.joined {
-                    go(pc + 1);
+                    self.go(pc + 1, place);
                 }
             }
-            Op::Await
-            | Op::Suspend
-            | Op::Return
-            | Op::Leave
-            | Op::Created
-            | Op::Throw
-            | Op::NoMatch => {}
-            _ => go(pc + 1),
+            Op::Await | Op::Suspend => {}
+            op if op.ends() => {}
+            _ => self.go(pc + 1, place),
         }
         self.found.others.retain(|&(class, ..)| class != NEW);
     }
 
+    fn go(&mut self, pc: u32, from: Place) {
+        self.pending.push(Place { pc, ..from });
+    }
+
+    /// Goes on, where at least this much has been noticed.
+    fn go_noticed(&mut self, pc: u32, from: Place, noticed: Noticed) {
+        self.pending.push(Place {
+            pc,
+            noticed: from.noticed.max(noticed),
+            ..from
+        });
+    }
+
+    /// Whether an instruction may throw an exception, or kills the object.
+    fn may_throw(&self, pc: u32) -> bool {
+        match self.code.ops[pc as usize] {
+            Op::Throw | Op::Assert | Op::Die => true,
+            // The object may be dead, or there may be none.
+            Op::Sync { on, .. } => on != u32::MAX || self.code.nulls.contains(&pc),
+            Op::Async { .. } => self.code.nulls.contains(&pc),
+            Op::Get | Op::Take | Op::Claim => {
+                self.throwing.futures || self.code.nulls.contains(&pc)
+            }
+            _ => throws_here(self.code, pc, &self.throwing.functions),
+        }
+    }
+
     /// A synchronous call: what the method does if the object is in this cog.
-    fn call(&mut self, method: u32, on: u32, other: Option<u32>) {
+    fn call(&mut self, method: u32, on: u32, place: Place) {
+        let other = place.other;
         if on == u32::MAX {
             let class = other.unwrap_or(self.class);
             if class == NEW {
@@ -279,10 +446,7 @@ impl<'a> Walk<'a> {
                 for class in &self.code.classes {
                     if let Some(&at) = class.by_name.get(&method) {
                         let pc = class.methods[at as usize].entry;
-                        self.pending.push(Place {
-                            pc,
-                            other: Some(NEW),
-                        });
+                        self.pending.push(Place { pc, ..place });
                     }
                 }
                 return;
@@ -290,7 +454,7 @@ impl<'a> Walk<'a> {
             let info = &self.code.classes[class as usize];
             if let Some(&at) = info.by_name.get(&method) {
                 let pc = info.methods[at as usize].entry;
-                self.pending.push(Place { pc, other });
+                self.go(pc, place);
             }
             return;
         }
@@ -301,9 +465,13 @@ impl<'a> Walk<'a> {
             let possible = class.interfaces.contains(&on) && (self.local || number == self.class);
             if let (true, Some(&at)) = (possible, class.by_name.get(&method)) {
                 let pc = class.methods[at as usize].entry;
+                // It reads whether the object lives.
+                let life = class.life_cell();
+                self.found.others.push((number, life, false));
                 self.pending.push(Place {
                     pc,
                     other: Some(number),
+                    ..place
                 });
             }
         }

@@ -16,7 +16,7 @@ pub(crate) struct ObjectName {
     pub number: u32,
     pub class: u32,
     pub name: Fingerprint,
-    /// Its first cell: one for each field, then one for its cog.
+    /// Its first cell: one for each field, then one for its cog, and one for its life.
     pub cells: u32,
     /// Whether its scheduling varies where that of others does not.
     pub chosen: bool,
@@ -32,12 +32,15 @@ pub(crate) struct Names {
     objects: Vec<ObjectName>,
     known: FxHashMap<(ProcessId, u32, u32), u32>,
     cells: u32,
+    /// The place of each constructor in the order of their names.
+    pub ranks: Arc<[u32]>,
 }
 
 impl Names {
     /// The main task, and the object that it runs on.
-    pub fn new() -> Self {
+    pub fn new(ranks: Arc<[u32]>) -> Self {
         let mut names = Self {
+            ranks,
             tasks: ProcessTable::new(1),
             objects: Vec::new(),
             known: FxHashMap::default(),
@@ -72,7 +75,7 @@ impl Names {
             cells: self.cells,
             chosen: false,
         });
-        self.cells += fields + 1;
+        self.cells += fields + 2;
         self.known.insert(key, object);
         object
     }
@@ -103,6 +106,8 @@ pub(crate) struct Object {
     pub cog: u32,
     /// For the first object of a cog: the task that holds it while it waits.
     pub holder: Option<u32>,
+    /// Whether an exception has killed it.
+    pub dead: bool,
     pub fields: Vec<Value>,
 }
 
@@ -113,6 +118,7 @@ impl Object {
             class: 0,
             cog: 0,
             holder: None,
+            dead: false,
             fields: Vec::new(),
         }
     }
@@ -161,6 +167,8 @@ pub(crate) struct Task {
     pub steps: u32,
     /// Whether the task that started it uses its future for more than waiting for its end.
     pub kept: bool,
+    /// Whether it is in the recovery block of its class.
+    pub recovers: bool,
     /// What it has returned, or the exception that ended it.
     pub result: Option<Value>,
 }
@@ -178,6 +186,7 @@ impl Task {
             objects: 0,
             steps: 0,
             kept: false,
+            recovers: false,
             result: None,
         }
     }
@@ -192,7 +201,7 @@ impl Task {
             stack,
             self.tasks,
             self.objects,
-            self.kept,
+            (self.kept, self.recovers),
             &self.result,
         )
     }
@@ -217,6 +226,7 @@ impl Clone for Task {
         self.objects = other.objects;
         self.steps = other.steps;
         self.kept = other.kept;
+        self.recovers = other.recovers;
         self.result.clone_from(&other.result);
     }
 }

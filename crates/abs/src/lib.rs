@@ -16,6 +16,7 @@
 
 mod arithmetic;
 mod check;
+mod claims;
 mod code;
 mod effects;
 mod future;

@@ -47,11 +47,16 @@ impl Machine {
         words.join(" ").chars().take(MOST_WORDS).collect()
     }
 
+    /// Whether a task that rests here keeps its cog.
+    pub(crate) fn holds_at(&self, pc: u32) -> bool {
+        matches!(self.code.ops[pc as usize], Op::Get | Op::Print { .. })
+    }
+
     /// Where a task rests, in the source.
     fn rest_line(&self, task: &Task) -> usize {
         let waits =
             task.pc > 0 && matches!(self.code.ops[task.pc as usize - 1], Op::Await | Op::Suspend);
-        let fresh = !waits && self.code.ops[task.pc as usize] != Op::Get;
+        let fresh = !waits && !self.holds_at(task.pc);
         let class = &self.code.classes[self.names.object(task.object).class as usize];
         match fresh {
             true => {
@@ -72,7 +77,7 @@ impl Machine {
                 "{name}: {} ▷ ",
                 self.words(task.pc - 1).trim_end_matches(';')
             ),
-            (_, Some(Op::Suspend)) => format!("{name}: "),
+            (Op::Print { .. }, _) | (_, Some(Op::Suspend)) => format!("{name}: "),
             _ => {
                 let parameters = match task.object {
                     0 => 0,
@@ -133,6 +138,9 @@ impl Machine {
                 Happening::Ended(Value::Unit) => "ends".to_owned(),
                 Happening::Ended(value) => format!("returns {}", self.shown(value)),
                 Happening::Threw(value) => format!("throws {}", self.shown(value)),
+                Happening::Died(object) => {
+                    format!("{} dies", object_name(*object, &self.code, &self.names))
+                }
             });
         }
         changes.retain(|change| change.from != change.to);
@@ -352,6 +360,12 @@ impl Narrator for Machine {
             let object = &self.state.objects[number as usize];
             let class = &self.code.classes[object.class as usize];
             let name = object_name(number, &self.code, &self.names);
+            if object.dead {
+                all.push(Binding {
+                    name: name.clone(),
+                    value: "dead".to_owned(),
+                });
+            }
             let observed: Vec<usize> = self.observed_fields(number).collect();
             for (at, field) in class.fields.iter().enumerate() {
                 if !observed_only || observed.contains(&at) {

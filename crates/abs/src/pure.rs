@@ -151,17 +151,22 @@ impl Evaluator<'_> {
                 }
                 stack.push(self.text(all, at.fuel)?);
             }
-            Op::Cast(interface) => match stack.last() {
-                Some(Value::Object(object)) if !self.implements(*object, interface) => {
-                    return Err(self.exception(self.code.exceptions.bad_cast));
-                }
-                _ => {}
+            Op::Cast(interface) => match stack.last_mut() {
+                Some(value) => match value {
+                    Value::Object(object) if !self.implements(*object, interface) => {
+                        *value = Value::Null;
+                    }
+                    _ => {}
+                },
+                None => {}
             },
             Op::Implements(interface) => {
                 let yes = matches!(pop(stack), Value::Object(object) if self.implements(object, interface));
                 stack.push(Value::Bool(yes));
             }
-            Op::NoMatch => return Err(self.exception(self.code.exceptions.pattern_match_failed)),
+            Op::NoMatch | Op::Impossible => {
+                return Err(self.exception(self.code.exceptions.pattern_match_failed));
+            }
             Op::Pop => {
                 pop(stack);
             }
@@ -307,6 +312,7 @@ impl Evaluator<'_> {
             },
             Builtin::SquareRoot => Value::Float(float(&pop(stack))?.sqrt()),
             Builtin::Logarithm => Value::Float(float(&pop(stack))?.ln()),
+            Builtin::Absolute => arithmetic::absolute(pop(stack)).map_err(trouble)?,
             Builtin::Exponential => Value::Float(float(&pop(stack))?.exp()),
         };
         stack.push(value);

@@ -18,6 +18,7 @@ const MAX_FRAMES: usize = 10_000;
 pub(crate) enum Undo {
     Field(u32, u32, Value),
     Holder(u32, Option<u32>),
+    Died(u32),
     TaskBorn(u32),
     ObjectBorn(u32),
     Output,
@@ -62,6 +63,7 @@ pub(crate) enum Happening {
     Printed(Arc<String>),
     Ended(Value),
     Threw(Value),
+    Died(u32),
 }
 
 /// Hears what happens within a step.
@@ -82,7 +84,7 @@ impl Listener for Vec<Happening> {
 
 /// Where a run ends.
 enum Rest {
-    /// With the cog in its hands, at a `get`.
+    /// With the cog in its hands, at a `get` or a `println`.
     Holding(u32),
     /// The cog is free.
     Released(u32),
@@ -100,6 +102,8 @@ pub(crate) struct Cpu<'a, L> {
     pub event: &'a mut Event,
     pub outcomes: &'a [i64],
     pub calls: &'a mut Calls,
+    /// The cogs of objects whose init blocks ran: kept for its memory.
+    pub inits: &'a mut Vec<u32>,
     pub fuel: u64,
     pub listener: &'a mut L,
 }
@@ -141,8 +145,6 @@ impl<L: Listener> Cpu<'_, L> {
         let process = self.process;
         let mut task = std::mem::replace(&mut self.state.tasks[process.index()], Task::unborn());
         let result = self.run_task(&mut task);
-        let cog = self.state.objects[task.object as usize].cog;
-        let held = self.state.objects[cog as usize].holder == Some(process.0);
         let holds = match &result {
             Ok(Rest::Holding(pc)) => {
                 task.pc = *pc;
@@ -156,17 +158,34 @@ impl<L: Listener> Cpu<'_, L> {
             }
             _ => false,
         };
-        if held != holds {
-            let holder = holds.then_some(process.0);
-            let old = std::mem::replace(&mut self.state.objects[cog as usize].holder, holder);
-            self.undo.push(Undo::Holder(cog, old));
-            let root = self.names.object(cog);
-            let fields = self.code.classes[root.class as usize].fields.len() as u32;
-            touch(self.event, Access::write(root.cells + fields));
+        let cog = self.state.objects[task.object as usize].cog;
+        self.hold(cog, holds);
+        // Nothing runs on a new object before its init block is done.
+        let mut inits: Vec<u32> = Vec::new();
+        std::mem::swap(&mut inits, self.inits);
+        for &cog in inits.iter().filter(|&&other| other != cog) {
+            let inside = |frame: &Frame| self.state.objects[frame.object as usize].cog == cog;
+            self.hold(cog, holds && task.frames.iter().any(inside));
         }
+        inits.clear();
+        *self.inits = inits;
         task.steps += 1;
         self.state.tasks[process.index()] = task;
         result.map(|_| ())
+    }
+
+    /// The task that makes the step holds a cog from now on, or does not.
+    fn hold(&mut self, cog: u32, holds: bool) {
+        let process = self.process.0;
+        let held = self.state.objects[cog as usize].holder == Some(process);
+        if held != holds {
+            let holder = holds.then_some(process);
+            let old = std::mem::replace(&mut self.state.objects[cog as usize].holder, holder);
+            self.undo.push(Undo::Holder(cog, old));
+            let root = self.names.object(cog);
+            let cell = self.code.classes[root.class as usize].cog_cell();
+            touch(self.event, Access::write(root.cells + cell));
+        }
     }
 
     /// Clears the slots of the topmost frame that do not matter any more.
@@ -216,7 +235,23 @@ impl<L: Listener> Cpu<'_, L> {
 
     fn run_task(&mut self, task: &mut Task) -> Result<Rest, Obstacle> {
         let mut pc = task.pc;
-        if self.code.ops[pc as usize] == Op::Get {
+        let cogs = task.frames.iter().skip(1);
+        self.inits
+            .extend({ cogs }.map(|frame| self.state.objects[frame.object as usize].cog));
+        let dead = Value::constant(self.code.exceptions.object_dead);
+        if self.state.objects[task.object as usize].dead {
+            self.listener.hear(|| Happening::Threw(dead.clone()));
+            task.life = Life::Thrown;
+            self.end(task, Some(dead));
+            return Ok(Rest::Over);
+        }
+        let top = task.frames.last().map_or(0, |frame| frame.object);
+        if self.state.objects[top as usize].dead {
+            match self.throw(pc, dead, task) {
+                Some(handler) => pc = handler,
+                None => return Ok(Rest::Over),
+            }
+        } else if self.code.ops[pc as usize] == Op::Get {
             let Some(Value::Future(future)) = task.stack.last() else {
                 return Err(Obstacle::Blocked);
             };
@@ -246,22 +281,60 @@ impl<L: Listener> Cpu<'_, L> {
                     return Ok(Rest::Over);
                 }
                 Err(Halt::Fault(Fault::Exception(exception))) => {
-                    match self.catch(pc, &exception, task) {
+                    match self.throw(pc, exception, task) {
                         Some(handler) => pc = handler,
-                        None if task.kept && !self.is_assertion(&exception) => {
-                            self.listener.hear(|| Happening::Threw(exception.clone()));
-                            task.life = Life::Thrown;
-                            self.end(task, Some(exception));
-                            return Ok(Rest::Over);
-                        }
-                        None => {
-                            self.halt(task, MishapKind::Failure, pc, Some(exception));
-                            return Ok(Rest::Over);
-                        }
+                        None => return Ok(Rest::Over),
                     }
                 }
             }
         }
+    }
+
+    /// Where an exception leads: to a handler, or to the recovery block. None if it has ended the
+    /// task, and killed its object.
+    fn throw(&mut self, pc: u32, exception: Value, task: &mut Task) -> Option<u32> {
+        if let Some(handler) = self.catch(pc, &exception, task) {
+            return Some(handler);
+        }
+        let class = self.state.objects[task.object as usize].class;
+        if let Some((recover, slots)) = self.code.classes[class as usize].recover
+            && !task.recovers
+        {
+            self.listener.hear(|| Happening::Threw(exception.clone()));
+            task.recovers = true;
+            task.stack.clear();
+            task.stack.push(exception);
+            task.stack.resize(slots as usize, Value::Unit);
+            task.frames.push(Frame {
+                call: u32::MAX,
+                base: 0,
+                top: slots,
+                object: task.object,
+            });
+            return Some(recover);
+        }
+        self.kill(task.object);
+        if task.kept && !self.is_assertion(&exception) {
+            self.listener.hear(|| Happening::Threw(exception.clone()));
+            task.life = Life::Thrown;
+            self.end(task, Some(exception));
+        } else {
+            self.halt(task, MishapKind::Failure, pc, Some(exception));
+        }
+        None
+    }
+
+    /// Nothing runs on the object of the main block but that.
+    fn kill(&mut self, object: u32) {
+        if object == 0 {
+            return;
+        }
+        self.state.objects[object as usize].dead = true;
+        self.undo.push(Undo::Died(object));
+        self.listener.hear(|| Happening::Died(object));
+        let name = self.names.object(object);
+        let cell = self.code.classes[name.class as usize].life_cell();
+        touch(self.event, Access::write(name.cells + cell));
     }
 
     fn is_assertion(&self, exception: &Value) -> bool {
@@ -392,6 +465,9 @@ impl<L: Listener> Cpu<'_, L> {
                 }
             }
             Op::Print { line } => {
+                if self.is_noticed() && !self.code.observed.no_output {
+                    return Ok(Next::Rest(Rest::Holding(pc)));
+                }
                 if let Value::Text(text) = pop(&mut task.stack) {
                     let text = match line {
                         true => Arc::new(format!("{text}\n")),
@@ -407,6 +483,20 @@ impl<L: Listener> Cpu<'_, L> {
                 task.stack.push(Value::Unit);
             }
             Op::Random => self.random(task)?,
+            Op::Die => {
+                let exception = pop(&mut task.stack);
+                self.listener.hear(|| Happening::Threw(exception.clone()));
+                self.kill(task.object);
+                task.life = Life::Thrown;
+                self.end(task, Some(exception));
+                return Ok(Next::Rest(Rest::Over));
+            }
+            Op::Recovered => {
+                task.life = Life::Thrown;
+                let exception = std::mem::replace(&mut task.stack[0], Value::Unit);
+                self.end(task, Some(exception));
+                return Ok(Next::Rest(Rest::Over));
+            }
             Op::Leave => {
                 let value = pop(&mut task.stack);
                 let Some(frame) = task.frames.pop() else {
@@ -443,6 +533,11 @@ impl<L: Listener> Cpu<'_, L> {
                 Ok(())
             }
         }
+    }
+
+    /// Whether the step has done something that other cogs can notice.
+    fn is_noticed(&self) -> bool {
+        !self.event.spawned.is_empty() || self.event.touched.contains(&Access::write(OUTPUT))
     }
 
     fn random(&mut self, task: &mut Task) -> Result<(), Halt> {
@@ -491,13 +586,14 @@ impl<L: Listener> Cpu<'_, L> {
         new.class = class;
         new.cog = cog;
         new.holder = None;
+        new.dead = false;
         new.fields.clear();
         new.fields
             .extend(task.stack.drain(task.stack.len() - args as usize..));
         new.fields.resize(info.fields.len(), Value::Null);
         self.undo.push(Undo::ObjectBorn(object));
         let first = self.names.object(object).cells;
-        let all = Access::write(first).over(info.fields.len() as u32 + 1);
+        let all = Access::write(first).over(info.fields.len() as u32 + 2);
         self.event.touched.push(all);
         self.listener.hear(|| Happening::Created(object));
         Ok(object)
@@ -507,6 +603,7 @@ impl<L: Listener> Cpu<'_, L> {
     fn enter_init(&mut self, pc: u32, object: u32, task: &mut Task) -> Next {
         let class = self.state.objects[object as usize].class;
         let info = &self.code.classes[class as usize];
+        self.inits.push(self.state.objects[object as usize].cog);
         let base = task.stack.len() as u32;
         let top = base + info.init_slots;
         task.frames.push(Frame {
@@ -576,6 +673,7 @@ impl<L: Listener> Cpu<'_, L> {
         new.objects = 0;
         new.steps = 0;
         new.kept = false;
+        new.recovers = false;
         new.result = None;
         self.event.spawned.push(child);
         self.undo.push(Undo::TaskBorn(child.0));
@@ -603,6 +701,10 @@ impl<L: Listener> Cpu<'_, L> {
         spend(&mut self.fuel, 1)?;
         if task.frames.len() > MAX_FRAMES {
             return Err(Halt::Fault(Fault::TooMuch));
+        }
+        if self.state.objects[object as usize].dead {
+            let dead = self.code.exceptions.object_dead;
+            return Err(Halt::Fault(self.evaluator(this).exception(dead)));
         }
         let class = &self.code.classes[self.state.objects[object as usize].class as usize];
         let Some(&method) = class.by_name.get(&method) else {

@@ -1,5 +1,7 @@
 //! Types, what fits what, and the variables that stand for types not known yet.
 
+use rustc_hash::FxHashSet;
+
 /// What a type is made with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Head {
@@ -73,6 +75,8 @@ pub(crate) struct Inheritance {
 #[derive(Debug, Default)]
 pub(crate) struct Unknowns {
     known: Vec<Option<Ty>>,
+    /// The types that some `null` was taken for.
+    pub nulls: FxHashSet<Head>,
 }
 
 impl Unknowns {
@@ -127,7 +131,10 @@ impl Unknowns {
                 let heads = a == b
                     || match (a, b) {
                         (Head::Int, Head::Rat) => true,
-                        (Head::Null, Head::Interface(_) | Head::Future) => return true,
+                        (Head::Null, Head::Interface(_) | Head::Future) => {
+                            self.nulls.insert(*b);
+                            return true;
+                        }
                         (Head::Interface(a), Head::Interface(b)) => {
                             inheritance.interfaces[*a as usize].contains(b)
                         }

@@ -51,6 +51,10 @@ impl Checker<'_> {
         self.out.ops.extend(body.ops.into_iter().map(moved));
         self.out.spans.extend(body.spans);
         self.out.variables.push((start, body.named));
+        let taken = body.taken.into_iter().map(|(pc, ty)| (pc + start, ty));
+        self.out.taken.extend(taken);
+        let derefs = body.derefs.into_iter().map(|(pc, ty)| (pc + start, ty));
+        self.out.derefs.extend(derefs);
         let handlers = body.handlers.into_iter().map(|handler| Handler {
             start: handler.start + start,
             end: handler.end + start,
@@ -76,6 +80,12 @@ impl Checker<'_> {
         let body = self.body();
         body.ops.push(op);
         body.spans.push(span);
+    }
+
+    /// Notes that the next instruction fails if there is `null` on the stack.
+    pub(super) fn derefs(&mut self, head: Head) {
+        let here = self.here();
+        self.body().derefs.push((here, head));
     }
 
     pub(super) fn here(&mut self) -> u32 {
@@ -218,6 +228,9 @@ impl Checker<'_> {
             self.unknowns.shallow(ty),
             Ty::Made(Head::Interface(_) | Head::Future, _) | Ty::Wrong
         );
+        if let Ty::Made(head, _) = self.unknowns.shallow(ty) {
+            self.unknowns.nulls.insert(head);
+        }
         if !nullable {
             let shown = self.show(ty);
             let mistake =

@@ -663,6 +663,7 @@ fn builtin(name: &str) -> Option<Builtin> {
         "sqrt" => Builtin::SquareRoot,
         "log" => Builtin::Logarithm,
         "exp" => Builtin::Exponential,
+        "abs" => Builtin::Absolute,
         // `println`, `print` and `random` stand alone.
         _ => return None,
     })

@@ -131,6 +131,8 @@ impl<'a> Checker<'a> {
             ExprKind::As(object, name) => {
                 let interface = self.object_and_interface(object, name);
                 self.emit(Op::Cast(interface.unwrap_or(0)), span);
+                let head = interface.map(Head::Interface);
+                self.unknowns.nulls.extend(head);
                 interface.map_or(Ty::Wrong, Ty::interface)
             }
             ExprKind::Implements(object, name) => {
@@ -308,8 +310,11 @@ impl<'a> Checker<'a> {
     }
 
     fn comparable(&mut self, one: &Ty, other: &Ty, span: Span) {
+        // To compare with `null` gives nothing that value.
+        let nulls = self.unknowns.nulls.clone();
         let either = self.unknowns.fits(other, one, &self.inheritance)
             || self.unknowns.fits(one, other, &self.inheritance);
+        self.unknowns.nulls = nulls;
         let object = |checker: &Self, ty: &Ty| {
             matches!(
                 checker.unknowns.shallow(ty),
@@ -357,7 +362,9 @@ impl<'a> Checker<'a> {
             self.leave_scope(depth);
             self.land_all(fails);
         }
-        self.emit(Op::NoMatch, span);
+        let patterns = branches.iter().map(|(pattern, _)| pattern);
+        let last = self.otherwise(patterns, &scrutinee);
+        self.emit(last, span);
         self.land_all(ends);
         result
     }

@@ -20,7 +20,7 @@ use crate::code::{
 };
 use crate::syntax::ast::{self, Module};
 use crate::syntax::parser::{parse, parse_value};
-use crate::types::{Inheritance, Ty, Unknowns};
+use crate::types::{Head, Inheritance, Ty, Unknowns};
 use crate::value::Value;
 use crate::{Settings, effects, liveness};
 
@@ -139,6 +139,10 @@ struct Body {
     generics: Vec<String>,
     /// Variables with futures that have been waited for on every way to here.
     claimed: Vec<u32>,
+    /// Where the value of a future is taken, and its type.
+    taken: Vec<(u32, Ty)>,
+    /// What fails if an object or a future is `null`, and the type of that.
+    derefs: Vec<(u32, Head)>,
 }
 
 /// The result type; none where there is nothing to return.
@@ -197,6 +201,8 @@ struct Output {
     method_numbers: FxHashMap<String, u32>,
     /// Where the value of a future is taken, and its type.
     taken: Vec<(u32, Ty)>,
+    /// What fails if an object or a future is `null`, and the type of that.
+    derefs: Vec<(u32, Head)>,
     /// Where each body starts, in order, and its variables.
     variables: Vec<(u32, Vec<(u32, String)>)>,
 }
@@ -405,23 +411,42 @@ impl<'a> Checker<'a> {
             assertion_failed: self.constructor_named("AssertionFailException"),
             pattern_match_failed: self.constructor_named("PatternMatchFailException"),
             null_pointer: self.constructor_named("NullPointerException"),
-            bad_cast: self.constructor_named("ClassCastException"),
-            nil: self.constructor_named("Nil"),
-            cons: self.constructor_named("Cons"),
+            object_dead: self.constructor_named("ObjectDeadException"),
+            lists: [
+                (
+                    "list[",
+                    self.constructor_named("Nil"),
+                    self.constructor_named("Cons"),
+                ),
+                (
+                    "set[",
+                    self.constructor_named("EmptySet"),
+                    self.constructor_named("Insert"),
+                ),
+                (
+                    "map[",
+                    self.constructor_named("EmptyMap"),
+                    self.constructor_named("InsertAssoc"),
+                ),
+            ],
         };
         let constructors = self.constructors.iter().map(|constructor| ConstructorInfo {
             name: constructor.name.clone(),
         });
+        let constructors: Vec<ConstructorInfo> = constructors.collect();
         let carrying = |(pc, ty): &(u32, Ty)| self.carries(ty).then_some(*pc);
         let carrying = match self.carries(&Ty::EXCEPTION) {
             true => self.out.taken.iter().map(|(pc, _)| *pc).collect(),
             false => self.out.taken.iter().filter_map(carrying).collect(),
         };
+        let nulls = self.null_sites();
         let mut code = Code {
+            nulls,
             carrying,
             kept: FxHashSet::default(),
             source: source.to_owned(),
-            constructors: constructors.collect(),
+            ranks: ranks(&constructors),
+            constructors,
             ops: self.out.ops,
             spans: self.out.spans,
             own,
@@ -444,6 +469,20 @@ impl<'a> Checker<'a> {
         code
     }
 
+    /// Where an object or a future may be `null`: its type has one, or a type that is less.
+    fn null_sites(&self) -> FxHashSet<u32> {
+        let mut nulls = self.unknowns.nulls.clone();
+        for head in &self.unknowns.nulls {
+            if let Head::Interface(number) = head {
+                let wider = &self.inheritance.interfaces[*number as usize];
+                nulls.extend(wider.iter().map(|&number| Head::Interface(number)));
+            }
+        }
+        let sites = self.out.derefs.iter();
+        let sites = sites.filter(|(_, head)| nulls.contains(head));
+        sites.map(|(pc, _)| *pc).collect()
+    }
+
     /// A class: its init block, then its methods.
     fn class(&mut self, number: u32) {
         let (module, tree) = {
@@ -461,7 +500,9 @@ impl<'a> Checker<'a> {
             by_name: FxHashMap::default(),
             run: None,
             interfaces: self.inheritance.classes[number as usize].clone(),
+            recover: None,
             may_hold: false,
+            may_die: false,
         };
         let Some(tree) = tree else {
             // The main block's.
@@ -491,6 +532,17 @@ impl<'a> Checker<'a> {
         let (init, slots, _) = self.close();
         info.init = init;
         info.init_slots = slots;
+        info.recover = tree.recover.as_ref().map(|branches| {
+            self.open(Body {
+                class: Some(number),
+                module,
+                ..Body::default()
+            });
+            let slot = self.slot();
+            self.recovery(branches, slot, tree.name.span);
+            let (entry, slots, _) = self.close();
+            (entry, slots)
+        });
         for method in &tree.methods {
             let signature = &method.signature;
             let Some(known) = self.classes[number as usize]
@@ -652,6 +704,7 @@ impl<'a> Checker<'a> {
             // Only found where it stands alone.
             FunctionBody::Builtin(None) => self.emit(Op::NoMatch, span),
             FunctionBody::Accessor => {
+                let total = self.is_total(&parts);
                 for (constructor, part) in parts {
                     self.emit(Op::Local(0), span);
                     let next = self.here() + 4;
@@ -666,7 +719,8 @@ impl<'a> Checker<'a> {
                     self.emit(Op::Part(part), span);
                     self.emit(Op::Return, span);
                 }
-                self.emit(Op::NoMatch, span);
+                let last = if total { Op::Impossible } else { Op::NoMatch };
+                self.emit(last, span);
             }
         }
         self.emit(Op::Return, span);
@@ -687,6 +741,17 @@ impl<'a> Checker<'a> {
         };
     }
 
+    /// Whether an accessor has a part for every constructor of its type.
+    fn is_total(&self, parts: &[(u32, u32)]) -> bool {
+        let Some((first, _)) = parts.first() else {
+            return false;
+        };
+        let data = &self.constructors[*first as usize].result;
+        let made = self.constructors.iter();
+        let made = made.filter(|constructor| constructor.result == *data);
+        *data != Ty::EXCEPTION && made.count() == parts.len()
+    }
+
     /// The type of a function that is taken, as far as the body of the taker settles it.
     fn settled(&mut self, ty: Option<FunctionTy>) -> Option<FunctionTy> {
         let (parameters, result) = ty?;
@@ -699,6 +764,15 @@ impl<'a> Checker<'a> {
         let result = open(self, &result);
         Some((parameters, result))
     }
+}
+
+/// The place of each constructor in the order of their names.
+fn ranks(constructors: &[ConstructorInfo]) -> std::sync::Arc<[u32]> {
+    let mut names: Vec<&str> = constructors.iter().map(|c| c.name.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let rank = |c: &ConstructorInfo| names.binary_search(&c.name.as_str()).unwrap_or(0) as u32;
+    constructors.iter().map(rank).collect()
 }
 
 fn has_unknown(ty: &Ty) -> bool {

@@ -7,7 +7,7 @@ use super::names::count;
 use super::{Checker, LocalTy};
 use crate::code::Op;
 use crate::syntax::ast::{Binary, Pattern, PatternKind};
-use crate::types::Ty;
+use crate::types::{Head, Ty};
 use crate::value::Value;
 
 impl Checker<'_> {
@@ -101,6 +101,52 @@ impl Checker<'_> {
                 }
             }
         }
+    }
+
+    /// What stands behind all branches: nothing comes there if some branch takes every value.
+    pub(super) fn otherwise<'p>(&self, patterns: impl Iterator<Item = &'p Pattern>, ty: &Ty) -> Op {
+        let head = match self.unknowns.shallow(ty) {
+            Ty::Made(head, _) if head != Head::Exception => head,
+            _ => return Op::NoMatch,
+        };
+        let made = |number: &usize| {
+            let result = &self.constructors[*number].result;
+            matches!(result, Ty::Made(known, _) if *known == head)
+        };
+        let all = (0..self.constructors.len()).filter(made);
+        let any = |part: &Pattern| matches!(part.kind, PatternKind::Any);
+        let fresh = |part: &Pattern| match &part.kind {
+            // One that has a value already is compared with it.
+            PatternKind::Variable(name) => !self.is_bound(&name.text),
+            _ => any(part),
+        };
+        let module = self.module_here();
+        let taken: Vec<usize> = patterns
+            .filter_map(|pattern| match &pattern.kind {
+                PatternKind::Construct(name, parts) if parts.iter().all(fresh) => {
+                    let number = self.find(&self.constructor_numbers, module, &name.text);
+                    number.map(|&number| number as usize)
+                }
+                _ => None,
+            })
+            .collect();
+        let mut count = 0;
+        for constructor in all {
+            if !taken.contains(&constructor) {
+                return Op::NoMatch;
+            }
+            count += 1;
+        }
+        match count {
+            0 => Op::NoMatch,
+            _ => Op::Impossible,
+        }
+    }
+
+    /// Whether a name stands for a variable or a field.
+    fn is_bound(&self, name: &str) -> bool {
+        let local = |body: &super::Body| body.scope.iter().any(|local| local.name == name);
+        self.bodies.iter().any(local) || self.field(name).is_some()
     }
 
     fn test_equal(&mut self, span: mazurka_diagnostics::Span, fails: &mut Vec<PendingJump>) {

@@ -13,7 +13,7 @@ use crate::value::Value;
 /// Whether the end of these statements cannot be reached.
 pub(super) fn returns(stmts: &[Stmt]) -> bool {
     stmts.iter().any(|stmt| match &stmt.kind {
-        StmtKind::Return(_) | StmtKind::Throw(_) => true,
+        StmtKind::Return(_) | StmtKind::Throw(_) | StmtKind::Die(_) => true,
         StmtKind::Block(inner) => returns(inner),
         StmtKind::If(_, yes, Some(no)) => {
             returns(std::slice::from_ref(yes)) && returns(std::slice::from_ref(no))
@@ -116,7 +116,9 @@ impl<'a> Checker<'a> {
                 let slot = self.slot();
                 self.emit(Op::Set(slot), span);
                 let ends = self.branches(branches, slot, &ty);
-                self.emit(Op::NoMatch, span);
+                let patterns = branches.iter().map(|(pattern, _)| pattern);
+                let last = self.otherwise(patterns, &ty);
+                self.emit(last, span);
                 for end in ends {
                     self.land(end);
                 }
@@ -130,10 +132,21 @@ impl<'a> Checker<'a> {
                 self.expr_as(value, &Ty::EXCEPTION);
                 self.emit(Op::Throw, span);
             }
+            StmtKind::Die(value) => {
+                self.expr_as(value, &Ty::EXCEPTION);
+                self.emit(Op::Die, span);
+            }
             StmtKind::Await(guards) => self.await_stmt(guards, span),
             StmtKind::Suspend => {
                 self.waits(span);
                 self.emit(Op::Suspend, span);
+            }
+            // Without a target it waits, and does not look at the result.
+            StmtKind::Expr(Expr {
+                kind: ExprKind::AwaitCall(object, method, args),
+                ..
+            }) => {
+                self.await_call(object, method, args, span);
             }
             StmtKind::Expr(expr) => {
                 self.rhs(expr, None);
@@ -347,6 +360,7 @@ impl<'a> Checker<'a> {
                 Guard::Claim(future) => {
                     let of = self.unknowns.fresh();
                     self.expr_as(future, &Ty::future(of));
+                    self.derefs(Head::Future);
                     self.emit(Op::Claim, future.span);
                     if let ExprKind::Variable(name) = &future.kind
                         && let Some((slot, _)) = self.local(&name.text)
@@ -370,8 +384,37 @@ impl<'a> Checker<'a> {
 
     /// Takes the value of a future.
     fn take(&mut self, op: Op, ty: &Ty, span: Span) {
-        self.out.taken.push((self.out.ops.len() as u32, ty.clone()));
+        let here = self.here();
+        self.body().taken.push((here, ty.clone()));
         self.emit(op, span);
+    }
+
+    /// Calls and waits. The slot of the future, and the type of the result.
+    fn await_call(
+        &mut self,
+        object: &'a Expr,
+        method: &Name,
+        args: &'a [Expr],
+        span: Span,
+    ) -> (u32, Ty) {
+        self.waits(span);
+        let result = self.method_call(object, method, args, false);
+        let slot = self.slot();
+        self.emit(Op::Set(slot), span);
+        self.emit(Op::Await, span);
+        self.emit(Op::Local(slot), span);
+        self.emit(Op::Claim, span);
+        self.emit(Op::Resume, span);
+        (slot, result)
+    }
+
+    /// The branches of a recovery block, with the exception in a slot.
+    pub(super) fn recovery(&mut self, branches: &'a [(Pattern, Stmt)], slot: u32, span: Span) {
+        let ends = self.branches(branches, slot, &Ty::EXCEPTION);
+        self.emit(Op::Local(slot), span);
+        self.emit(Op::Throw, span);
+        self.land_all(ends);
+        self.emit(Op::Recovered, span);
     }
 
     /// What may stand alone: on the right of `=`, after `return`, as a statement.
@@ -387,14 +430,7 @@ impl<'a> Checker<'a> {
                 Ty::future(result)
             }
             ExprKind::AwaitCall(object, method, args) => {
-                self.waits(span);
-                let result = self.method_call(object, method, args, false);
-                let slot = self.slot();
-                self.emit(Op::Set(slot), span);
-                self.emit(Op::Await, span);
-                self.emit(Op::Local(slot), span);
-                self.emit(Op::Claim, span);
-                self.emit(Op::Resume, span);
+                let (slot, result) = self.await_call(object, method, args, span);
                 self.emit(Op::Local(slot), span);
                 self.take(Op::Take, &result, span);
                 result
@@ -417,6 +453,7 @@ impl<'a> Checker<'a> {
                     _ => None,
                 };
                 let claimed = known.is_some_and(|(slot, _)| self.body().claimed.contains(&slot));
+                self.derefs(Head::Future);
                 self.take(if claimed { Op::Take } else { Op::Get }, &of, span);
                 of
             }
@@ -543,6 +580,9 @@ impl<'a> Checker<'a> {
             &signature.parameters,
             span,
         );
+        if on != u32::MAX {
+            self.derefs(Head::Interface(on));
+        }
         let number = self.method_number(&method.text);
         let args = args.len() as u32;
         let op = match synchronous {

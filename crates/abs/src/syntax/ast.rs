@@ -155,6 +155,7 @@ pub(crate) enum StmtKind {
         finally: Option<Box<Stmt>>,
     },
     Throw(Expr),
+    Die(Expr),
     Await(Vec<Guard>),
     Suspend,
     Expr(Expr),
@@ -233,6 +234,8 @@ pub(crate) struct Class {
     pub implements: Vec<Name>,
     pub fields: Vec<Field>,
     pub init: Vec<Stmt>,
+    /// The branches of the recovery block.
+    pub recover: Option<Vec<(Pattern, Stmt)>>,
     pub methods: Vec<Method>,
 }
 

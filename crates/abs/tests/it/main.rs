@@ -4,4 +4,5 @@ mod common;
 mod engines;
 mod language;
 mod random;
+mod small;
 mod wrong;

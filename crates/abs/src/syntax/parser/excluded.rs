@@ -16,8 +16,6 @@ pub(crate) enum Excluded {
     Foreign,
     Schedulers,
     Traits,
-    Recovery,
-    Dying,
 }
 
 impl Excluded {
@@ -59,18 +57,6 @@ impl Excluded {
                 "traits are not supported",
                 "a trait",
                 "write the methods into the classes that use them",
-            ),
-            Excluded::Recovery => (
-                "A0307",
-                "recovery blocks are not supported",
-                "a recovery block",
-                "catch the exception in the methods",
-            ),
-            Excluded::Dying => (
-                "A0308",
-                "`die` is not supported",
-                "kills the object",
-                "throw an exception instead",
             ),
         };
         Diagnostic::new(code, span, what).label(why).help(help)

@@ -300,6 +300,7 @@ impl Parser<'_> {
             implements,
             fields: Vec::new(),
             init: Vec::new(),
+            recover: None,
             methods: Vec::new(),
         };
         while !self.accept("}") {
@@ -321,7 +322,11 @@ impl Parser<'_> {
                 class.init.extend(self.block()?);
                 return Ok(());
             }
-            () if self.is("recover") => return Err(self.exclude(Excluded::Recovery, start)),
+            () if self.is("recover") => {
+                self.next();
+                class.recover = Some(self.branches()?);
+                return Ok(());
+            }
             () if self.is("uses") => return Err(self.exclude(Excluded::Traits, start)),
             () => {}
         }

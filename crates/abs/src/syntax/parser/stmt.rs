@@ -99,7 +99,10 @@ impl Parser<'_> {
                     self.time(start)?;
                     StmtKind::Suspend
                 }
-                "die" => return Err(self.exclude(Excluded::Dying, start)),
+                "die" => {
+                    self.next();
+                    StmtKind::Die(self.expr()?)
+                }
                 "movecogto" => return Err(self.exclude(Excluded::Deployment, start)),
                 _ => self.simple()?,
             },
@@ -205,7 +208,7 @@ impl Parser<'_> {
         })
     }
 
-    fn branches(&mut self) -> Parsed<Vec<(Pattern, Stmt)>> {
+    pub(super) fn branches(&mut self) -> Parsed<Vec<(Pattern, Stmt)>> {
         self.expect("{")?;
         let mut all = Vec::new();
         while !self.accept("}") {

@@ -1,0 +1,151 @@
+//! What the next step of a task may touch, as cells: the effects of its code on its objects.
+
+use mazurka_core::{Access, Claims, ProcessId, add_claim};
+
+use crate::Machine;
+use crate::code::Op;
+use crate::effects::Effects;
+use crate::heap::{OUTPUT, Task};
+
+impl Machine {
+    /// What a task that rests claims to touch, and the key of these claims.
+    pub(crate) fn claims_of(&self, process: ProcessId, into: &mut Claims) -> u32 {
+        into.clear();
+        if self.code.object.is_some() {
+            // Whose turn it is depends on everything.
+            into.push(Access::write(0));
+            return 0;
+        }
+        let task = &self.state.tasks[process.index()];
+        let place = (task.pc, task.object);
+        if let (1, Some((key, claims))) = (task.frames.len(), self.known.borrow().get(&place)) {
+            into.extend_from_slice(claims);
+            return *key;
+        }
+        let fixed = self.find_claims(process, task, into);
+        if !fixed || task.frames.len() != 1 {
+            return 0;
+        }
+        let known = &mut *self.known.borrow_mut();
+        let key = known.len() as u32 + 1;
+        known.insert(place, (key, into.clone()));
+        key
+    }
+
+    /// Finds out what a task claims. Whether that is the same whatever objects there are.
+    fn find_claims(&self, process: ProcessId, task: &Task, into: &mut Claims) -> bool {
+        let mut fixed = true;
+        let cog = self.cog(task);
+        let (mut holds, mut prints, mut throws) = (false, false, false);
+        let mut at = match self.code.ops[task.pc as usize] {
+            Op::Get => task.pc + 1,
+            _ => task.pc,
+        };
+        for (number, frame) in task.frames.iter().enumerate().rev() {
+            if let Some(effects) = self.code.effects.get(&at) {
+                holds |= effects.holds;
+                prints |= effects.prints;
+                throws |= effects.throws;
+                fixed &= effects.others.is_empty();
+                self.claim_effects(frame.object, effects, into);
+            }
+            if number > 0 {
+                at = self.code.after_call(frame.call);
+            }
+        }
+        let class = &self.code.classes[self.names.object(task.object).class as usize];
+        if let (true, Some((recover, _))) = (throws, class.recover) {
+            let effects = &self.code.effects[&recover];
+            holds |= effects.holds;
+            prints |= effects.prints;
+            fixed &= effects.others.is_empty();
+            self.claim_effects(task.object, effects, into);
+        }
+        for frame in &task.frames {
+            self.claim_life(frame.object, throws && frame.object == task.object, into);
+        }
+        if prints && !self.code.observed.no_output {
+            add_claim(into, Access::write(OUTPUT));
+        }
+        self.claim_cog(cog, holds, process, into);
+        // A task that rests in the init block of a new object holds that object's cog too.
+        for frame in &task.frames {
+            let other = self.state.objects[frame.object as usize].cog;
+            if other != cog {
+                fixed = false;
+                self.claim_cog(other, holds, process, into);
+            }
+        }
+        into.sort_unstable();
+        fixed
+    }
+
+    /// What a run touches, on an object.
+    fn claim_effects(&self, object: u32, effects: &Effects, into: &mut Claims) {
+        let first = self.names.object(object).cells;
+        for &field in &effects.writes {
+            add_claim(into, Access::write(first + field));
+        }
+        for &field in &effects.reads {
+            add_claim(into, Access::read(first + field));
+        }
+        if !effects.others.is_empty() {
+            let cog = self.state.objects[object as usize].cog;
+            self.claim_others(cog, &effects.others, into);
+        }
+    }
+
+    /// A run on an object needs it alive, or may kill it.
+    fn claim_life(&self, object: u32, kills: bool, into: &mut Claims) {
+        let name = self.names.object(object);
+        let info = &self.code.classes[name.class as usize];
+        if info.may_die {
+            let cell = name.cells + info.life_cell();
+            add_claim(
+                into,
+                match kills {
+                    true => Access::write(cell),
+                    false => Access::read(cell),
+                },
+            );
+        }
+    }
+
+    /// A run needs a cog, and may keep it while it rests.
+    fn claim_cog(&self, cog: u32, holds: bool, process: ProcessId, into: &mut Claims) {
+        let root = &self.state.objects[cog as usize];
+        let info = &self.code.classes[root.class as usize];
+        if info.may_hold {
+            let cell = self.names.object(cog).cells + info.cog_cell();
+            let writes = holds || root.holder == Some(process.0);
+            add_claim(
+                into,
+                match writes {
+                    true => Access::write(cell),
+                    false => Access::read(cell),
+                },
+            );
+        }
+    }
+
+    /// Fields of the objects of a cog, by class.
+    fn claim_others(&self, cog: u32, others: &[(u32, u32, bool)], into: &mut Claims) {
+        for (number, object) in self.state.objects.iter().enumerate() {
+            if !object.there || object.cog != cog {
+                continue;
+            }
+            let first = self.names.object(number as u32).cells;
+            let info = &self.code.classes[object.class as usize];
+            for &(class, field, writes) in others {
+                let counts = field != info.life_cell() || info.may_die;
+                if class == object.class && counts {
+                    let access = match writes {
+                        true => Access::write(first + field),
+                        false => Access::read(first + field),
+                    };
+                    add_claim(into, access);
+                }
+            }
+        }
+    }
+}
