@@ -61,7 +61,11 @@ impl Machine {
             fixed &= effects.others.is_empty();
             self.claim_effects(task.object, effects, into);
         }
-        for frame in &task.frames {
+        let asked = match self.code.is_idle(task.pc) {
+            true => &[],
+            false => &task.frames[..],
+        };
+        for frame in asked {
             self.claim_life(frame.object, throws && frame.object == task.object, into);
         }
         if prints && !self.code.observed.no_output {

@@ -105,6 +105,8 @@ pub(crate) enum Op {
     Resume,
     Suspend,
     Throw,
+    /// Throws an exception on that a handler was asked for.
+    Rethrow,
     /// Kills the object with an exception.
     Die,
     /// A recovery block is done.
@@ -128,6 +130,7 @@ impl Op {
                 | Op::Created
                 | Op::Recovered
                 | Op::Throw
+                | Op::Rethrow
                 | Op::Die
                 | Op::NoMatch
                 | Op::Impossible
@@ -145,6 +148,15 @@ pub(crate) struct Handler {
     pub target: u32,
     /// Where the exception is put.
     pub slot: u32,
+    pub catches: Caught,
+}
+
+/// Which exceptions a handler does not throw on.
+#[derive(Clone, Debug)]
+pub(crate) enum Caught {
+    All,
+    /// At least those of these constructors.
+    These(Vec<u32>),
 }
 
 impl Handler {
@@ -265,6 +277,12 @@ impl Code {
             Op::New { .. } => call + 1,
             _ => call + 2,
         }
+    }
+
+    /// Whether a run that starts here comes to rest without having done anything. Then it does not
+    /// matter whether its object lives: the next one finds out.
+    pub(crate) fn is_idle(&self, pc: u32) -> bool {
+        self.effects.get(&pc).is_some_and(|effects| effects.idle)
     }
 
     /// Whether the program states a property besides determinism.

@@ -9,7 +9,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::code::{Builtin, Code, Op};
+use crate::code::{Builtin, Caught, Code, Op};
 use crate::syntax::ast::Binary;
 use crate::value::Value;
 
@@ -28,6 +28,8 @@ pub(crate) struct Effects {
     pub prints: bool,
     /// An exception may leave the task, which kills its object.
     pub throws: bool,
+    /// It starts without waiting, and comes to rest again without having done anything.
+    pub idle: bool,
 }
 
 /// Whether a run has done something before this place that other cogs can notice: it has printed,
@@ -54,34 +56,34 @@ pub(crate) fn analyse(code: &mut Code) {
         .ops
         .iter()
         .any(|op| matches!(op, Op::New { local: true, .. }));
-    let throwing = throwing_functions(code);
-    // A future holds an exception only if some task throws one.
-    let run = |throwing: &Throwing| {
+    let mut throwing = Throwing {
+        functions: thrown_by_functions(code),
+        futures: Vec::new(),
+    };
+    // What futures hold is what leaves tasks.
+    let effects = loop {
         let mut effects = FxHashMap::default();
+        let mut left: Vec<u32> = Vec::new();
         for class in 0..code.classes.len() as u32 {
-            for (start, joined) in starts(code, class) {
-                let walk = Walk::new(code, class, local, joined, throwing);
-                effects.insert(start, walk.run(start, Noticed::No));
-            }
-            if let Some((start, _)) = code.classes[class as usize].recover {
-                // It comes after whatever the task has done.
-                let walk = Walk::new(code, class, local, false, throwing);
-                effects.insert(start, walk.run(start, Noticed::Maybe));
+            let recover = code.classes[class as usize].recover;
+            // A recovery block comes after whatever the task has done.
+            let recover = recover.map(|(start, _)| (start, false, Noticed::Maybe));
+            let starts = starts(code, class).into_iter();
+            let starts = starts.map(|(start, joined)| (start, joined, Noticed::No));
+            for (start, joined, noticed) in { starts }.chain(recover) {
+                let walk = Walk::new(code, class, local, joined, &throwing);
+                let (found, thrown) = walk.run(start, noticed);
+                effects.insert(start, found);
+                add_all(&mut left, &thrown);
             }
         }
-        effects
+        if !left.is_empty() {
+            add_all(&mut left, &[code.exceptions.object_dead]);
+        }
+        if !add_all(&mut throwing.futures, &left) {
+            break effects;
+        }
     };
-    let quiet = Throwing {
-        functions: throwing,
-        futures: false,
-    };
-    let mut effects = run(&quiet);
-    if effects.values().any(|effects: &Effects| effects.throws) {
-        effects = run(&Throwing {
-            futures: true,
-            ..quiet
-        });
-    }
     code.effects = effects;
     let sent = (0..code.ops.len() as u32).filter(|&pc| keeps_future(code, pc));
     code.kept = sent.collect();
@@ -123,52 +125,76 @@ fn starts(code: &Code, class: u32) -> Vec<(u32, bool)> {
     all
 }
 
-/// Which functions may throw an exception, by number, and whether futures may hold one.
+/// The exceptions that functions may throw, by number, and those that futures may hold.
+/// Constructors, or [`ANY`].
 struct Throwing {
-    functions: Vec<bool>,
-    futures: bool,
+    functions: Vec<Vec<u32>>,
+    futures: Vec<u32>,
 }
 
-fn throwing_functions(code: &Code) -> Vec<bool> {
+/// Any exception.
+const ANY: u32 = u32::MAX;
+
+/// Adds what is not there. Whether anything was added.
+fn add_all(all: &mut Vec<u32>, more: &[u32]) -> bool {
+    let before = all.len();
+    for &one in more {
+        if !all.contains(&one) {
+            all.push(one);
+        }
+    }
+    all.len() > before
+}
+
+fn thrown_by_functions(code: &Code) -> Vec<Vec<u32>> {
     let bodies: Vec<Vec<u32>> = code
         .functions
         .iter()
         .map(|function| passed(code, vec![function.entry]))
         .collect();
-    let mut throws = vec![false; bodies.len()];
+    let mut thrown = vec![Vec::new(); bodies.len()];
     loop {
         let mut changed = false;
         for (number, body) in bodies.iter().enumerate() {
-            let here = || body.iter().any(|&pc| throws_here(code, pc, &throws));
-            if !throws[number] && here() {
-                throws[number] = true;
-                changed = true;
+            for &pc in body {
+                let here = thrown_here(code, pc, &thrown);
+                changed |= add_all(&mut thrown[number], &here);
             }
         }
         if !changed {
-            return throws;
+            return thrown;
         }
     }
 }
 
-/// Whether a pure instruction may throw an exception.
-fn throws_here(code: &Code, pc: u32, functions: &[bool]) -> bool {
+/// The exceptions that a pure instruction may throw.
+fn thrown_here(code: &Code, pc: u32, functions: &[Vec<u32>]) -> Vec<u32> {
+    let exceptions = &code.exceptions;
     match code.ops[pc as usize] {
-        Op::Binary(Binary::Divide | Binary::Modulo) => {
-            let before = pc.checked_sub(1).map(|pc| code.ops[pc as usize]);
-            let divisor = match before {
-                Some(Op::Const(constant)) => Some(&code.constants[constant as usize]),
-                _ => None,
-            };
-            !matches!(divisor, Some(Value::Int(divisor)) if *divisor != 0)
-        }
-        Op::NoMatch | Op::CallValue(_) => true,
-        Op::Builtin(builtin) => matches!(
-            builtin,
-            Builtin::Rat | Builtin::Floor | Builtin::Ceil | Builtin::Truncate | Builtin::Substring
-        ),
-        Op::Call(function) => functions[function as usize],
-        _ => false,
+        Op::Binary(Binary::Divide | Binary::Modulo) => match constant_before(code, pc) {
+            Some(Value::Int(divisor)) if *divisor != 0 => Vec::new(),
+            _ => vec![exceptions.division_by_zero],
+        },
+        Op::NoMatch => vec![exceptions.pattern_match_failed],
+        Op::CallValue(_) => vec![ANY],
+        Op::Builtin(
+            Builtin::Rat
+            | Builtin::Floor
+            | Builtin::Ceil
+            | Builtin::Truncate
+            | Builtin::Substring
+            | Builtin::Absolute,
+        ) => vec![exceptions.pattern_match_failed],
+        Op::Call(function) => functions[function as usize].clone(),
+        _ => Vec::new(),
+    }
+}
+
+/// The constant that the instruction before puts on the stack.
+fn constant_before(code: &Code, pc: u32) -> Option<&Value> {
+    match code.ops[pc.checked_sub(1)? as usize] {
+        Op::Const(constant) => code.constants.get(constant as usize),
+        _ => None,
     }
 }
 
@@ -290,6 +316,10 @@ struct Walk<'a> {
     pending: Vec<Place>,
     seen: FxHashSet<Place>,
     found: Effects,
+    /// The exceptions that may leave the task.
+    thrown: Vec<u32>,
+    /// Whether it does something, or ends.
+    acts: bool,
 }
 
 impl<'a> Walk<'a> {
@@ -303,10 +333,12 @@ impl<'a> Walk<'a> {
             pending: Vec::new(),
             seen: FxHashSet::default(),
             found: Effects::default(),
+            thrown: Vec::new(),
+            acts: false,
         }
     }
 
-    fn run(mut self, start: u32, noticed: Noticed) -> Effects {
+    fn run(mut self, start: u32, noticed: Noticed) -> (Effects, Vec<u32>) {
         self.pending.push(Place {
             pc: start,
             other: None,
@@ -324,25 +356,36 @@ impl<'a> Walk<'a> {
         found.writes.dedup();
         found.others.sort_unstable();
         found.others.dedup();
-        found
+        found.throws = !self.thrown.is_empty();
+        let before = start.checked_sub(1).map(|pc| self.code.ops[pc as usize]);
+        let waits = matches!(before, Some(Op::Await | Op::Get));
+        let prints = matches!(self.code.ops[start as usize], Op::Print { .. });
+        found.idle = !self.acts && !found.throws && !waits && !prints;
+        (found, self.thrown)
     }
 
     fn visit(&mut self, place: Place) {
         let Place { pc, other, noticed } = place;
         let op = self.code.ops[pc as usize];
-        let mut caught = false;
-        for handler in self
-            .code
-            .handlers
-            .iter()
-            .filter(|handler| handler.covers(pc))
-        {
-            caught = true;
-            self.go(handler.target, place);
+        let mut thrown = self.thrown_at(pc);
+        for handler in &self.code.handlers {
+            if handler.covers(pc) {
+                self.go(handler.target, place);
+                if op == Op::Die {
+                    continue;
+                }
+                match &handler.catches {
+                    Caught::All => thrown.clear(),
+                    Caught::These(these) => thrown.retain(|one| !these.contains(one)),
+                }
+            }
         }
-        if !caught && self.may_throw(pc) {
-            self.found.throws = true;
-        }
+        add_all(&mut self.thrown, &thrown);
+        self.acts |= match op {
+            Op::SetField(_) | Op::Print { .. } | Op::Async { .. } | Op::Sync { .. } => true,
+            Op::New { .. } => true,
+            op => op.ends() && op != Op::Return,
+        };
         match op {
             Op::Jump(target) => self.go(target, place),
             Op::JumpUnless(target) | Op::JumpUnlessMade { target, .. } => {
@@ -421,18 +464,29 @@ impl<'a> Walk<'a> {
         });
     }
 
-    /// Whether an instruction may throw an exception, or kills the object.
-    fn may_throw(&self, pc: u32) -> bool {
-        match self.code.ops[pc as usize] {
-            Op::Throw | Op::Assert | Op::Die => true,
-            // The object may be dead, or there may be none.
-            Op::Sync { on, .. } => on != u32::MAX || self.code.nulls.contains(&pc),
-            Op::Async { .. } => self.code.nulls.contains(&pc),
-            Op::Get | Op::Take | Op::Claim => {
-                self.throwing.futures || self.code.nulls.contains(&pc)
+    /// The exceptions that an instruction may throw, or kill the object with.
+    fn thrown_at(&self, pc: u32) -> Vec<u32> {
+        let exceptions = &self.code.exceptions;
+        let mut all = match self.code.ops[pc as usize] {
+            Op::Throw | Op::Die => match pc.checked_sub(1).map(|pc| self.code.ops[pc as usize]) {
+                Some(Op::Construct { constructor, .. }) => vec![constructor],
+                _ => match constant_before(self.code, pc) {
+                    Some(Value::Data(data)) => vec![data.constructor],
+                    _ => vec![ANY],
+                },
+            },
+            Op::Assert => vec![exceptions.assertion_failed],
+            // The object may be dead.
+            Op::Sync { on, .. } if on != u32::MAX && !self.throwing.futures.is_empty() => {
+                vec![exceptions.object_dead]
             }
-            _ => throws_here(self.code, pc, &self.throwing.functions),
+            Op::Get | Op::Take => self.throwing.futures.clone(),
+            _ => thrown_here(self.code, pc, &self.throwing.functions),
+        };
+        if self.code.nulls.contains(&pc) {
+            all.push(exceptions.null_pointer);
         }
+        all
     }
 
     /// A synchronous call: what the method does if the object is in this cog.

@@ -290,9 +290,12 @@ impl Machine {
         self.closed_guard(process, task)
     }
 
-    /// Whether a task runs on a dead object.
+    /// Whether a task runs on a dead object, and its next step finds out.
     fn is_struck(&self, task: &Task) -> bool {
         let dead = |object: u32| self.state.objects[object as usize].dead;
+        if self.code.is_idle(task.pc) {
+            return false;
+        }
         dead(task.object) || task.frames.last().is_some_and(|frame| dead(frame.object))
     }
 

@@ -239,14 +239,15 @@ impl<L: Listener> Cpu<'_, L> {
         self.inits
             .extend({ cogs }.map(|frame| self.state.objects[frame.object as usize].cog));
         let dead = Value::constant(self.code.exceptions.object_dead);
-        if self.state.objects[task.object as usize].dead {
+        let idle = self.code.is_idle(pc);
+        if self.state.objects[task.object as usize].dead && !idle {
             self.listener.hear(|| Happening::Threw(dead.clone()));
             task.life = Life::Thrown;
             self.end(task, Some(dead));
             return Ok(Rest::Over);
         }
         let top = task.frames.last().map_or(0, |frame| frame.object);
-        if self.state.objects[top as usize].dead {
+        if self.state.objects[top as usize].dead && !idle {
             match self.throw(pc, dead, task) {
                 Some(handler) => pc = handler,
                 None => return Ok(Rest::Over),
@@ -455,7 +456,9 @@ impl<L: Listener> Cpu<'_, L> {
                 }
             }
             Op::Resume => {}
-            Op::Throw => return Err(Halt::Fault(Fault::Exception(pop(&mut task.stack)))),
+            Op::Throw | Op::Rethrow => {
+                return Err(Halt::Fault(Fault::Exception(pop(&mut task.stack))));
+            }
             Op::Assert => {
                 if let Value::Bool(false) = pop(&mut task.stack) {
                     let evaluator = self.evaluator(this);

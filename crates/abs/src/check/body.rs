@@ -65,6 +65,7 @@ impl Checker<'_> {
                 .collect(),
             target: handler.target + start,
             slot: handler.slot,
+            catches: handler.catches,
         });
         self.out.handlers.extend(handlers);
         let captures = body

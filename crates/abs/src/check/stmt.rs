@@ -5,7 +5,7 @@ use mazurka_diagnostics::Span;
 
 use super::calls::Applied;
 use super::{Checker, FunctionBody, LocalTy, MethodSignature, STANDARD_NAME, TypeDef};
-use crate::code::{Handler, Op};
+use crate::code::{Caught, Handler, Op};
 use crate::syntax::ast::{Binary, Expr, ExprKind, Guard, Name, Pattern, Stmt, StmtKind};
 use crate::types::{Head, Ty};
 use crate::value::Value;
@@ -317,16 +317,18 @@ impl<'a> Checker<'a> {
         let done = self.emit_jump(Op::Jump(0), span);
         let slot = self.slot();
         let target = self.here();
+        let catches_all = self.caught(catches);
         self.body().handlers.push(Handler {
             start,
             end,
             holes,
             target,
             slot,
+            catches: catches_all,
         });
         let ends = self.branches(catches, slot, &Ty::EXCEPTION);
         self.emit(Op::Local(slot), span);
-        self.emit(Op::Throw, span);
+        self.emit(Op::Rethrow, span);
         let caught = self.here();
         self.land(done);
         self.land_all(ends);
@@ -343,10 +345,11 @@ impl<'a> Checker<'a> {
                 holes,
                 target,
                 slot,
+                catches: Caught::These(Vec::new()),
             });
             self.inner(last);
             self.emit(Op::Local(slot), span);
-            self.emit(Op::Throw, span);
+            self.emit(Op::Rethrow, span);
             self.land(done);
         }
     }
@@ -412,7 +415,7 @@ impl<'a> Checker<'a> {
     pub(super) fn recovery(&mut self, branches: &'a [(Pattern, Stmt)], slot: u32, span: Span) {
         let ends = self.branches(branches, slot, &Ty::EXCEPTION);
         self.emit(Op::Local(slot), span);
-        self.emit(Op::Throw, span);
+        self.emit(Op::Rethrow, span);
         self.land_all(ends);
         self.emit(Op::Recovered, span);
     }
