@@ -264,9 +264,12 @@ fn may_hold(code: &Code, class: u32) -> bool {
     while at < classes.len() {
         for pc in within(code, classes[at]) {
             match code.ops[pc as usize] {
-                Op::New {
-                    class, local: true, ..
-                } if !classes.contains(&class) => classes.push(class),
+                Op::New { class, local, .. } => {
+                    if local && !classes.contains(&class) {
+                        classes.push(class);
+                    }
+                    holds |= init_rests(code, class);
+                }
                 Op::Sync { on, .. } if on != u32::MAX => holds = true,
                 Op::Get if !after_own_call(code, pc) => holds = true,
                 _ => {}
@@ -284,20 +287,24 @@ fn pauses(code: &Code, class: u32) -> bool {
     let info = &code.classes[class as usize];
     let recover = info.recover.map(|(entry, _)| entry);
     let starts = starts(code, class).into_iter().map(|(start, _)| start);
-    // What was done before an init block is not known.
-    let prints = |pcs: Vec<u32>| {
-        let mut ops = pcs.iter().map(|&pc| code.ops[pc as usize]);
-        ops.any(|op| matches!(op, Op::Print { .. }))
-    };
-    let in_init = class != 0 && !code.observed.no_output && {
-        let init = passed(code, vec![info.init]);
-        let mut ops = init.iter().map(|&pc| code.ops[pc as usize]);
-        let calls = ops.any(|op| matches!(op, Op::Sync { .. }));
-        prints(init) || (calls && prints(within(code, class)))
-    };
-    in_init || { starts }
+    init_rests(code, class) || { starts }
         .chain(recover)
         .any(|start| code.effects[&start].pauses)
+}
+
+/// Whether a task may rest in the init block of a new object of this class.
+fn init_rests(code: &Code, class: u32) -> bool {
+    if class == 0 {
+        return false;
+    }
+    // What was done before is not known, so any `println` may end a run.
+    let ops = |pcs: Vec<u32>| pcs.into_iter().map(|pc| code.ops[pc as usize]);
+    let prints = |pcs: Vec<u32>| ops(pcs).any(|op| matches!(op, Op::Print { .. }));
+    let init = || passed(code, vec![code.classes[class as usize].init]);
+    let calls = ops(init()).any(|op| matches!(op, Op::Sync { .. }));
+    let waits = ops(init()).any(|op| matches!(op, Op::Sync { on, .. } if on != u32::MAX));
+    let output = !code.observed.no_output;
+    waits || (output && (prints(init()) || (calls && prints(within(code, class)))))
 }
 
 /// Whether this `get` follows a call on `this`, which never comes to it.

@@ -3,9 +3,10 @@
 use mazurka_diagnostics::Diagnostic;
 use mazurka_diagnostics::Span;
 
+use super::rules::Rules;
 use super::{Body, Checker, Local, LocalTy};
 use crate::code::{Handler, Op};
-use crate::syntax::ast::Name;
+use crate::syntax::ast::{self, Name};
 use crate::types::{Head, Ty};
 use crate::value::Value;
 
@@ -173,6 +174,7 @@ impl Checker<'_> {
             name: name.text.clone(),
             slot,
             ty,
+            rules: Rules::default(),
         });
         slot
     }
@@ -202,12 +204,19 @@ impl Checker<'_> {
                 name: name.to_owned(),
                 slot,
                 ty: ty.clone(),
+                rules: Rules::default(),
             },
         );
         if let Some(captures) = &mut inner.captures {
             captures.push((outer, slot));
         }
         Some((slot, ty))
+    }
+
+    /// What was known of variables does not hold here.
+    pub(super) fn forget_known(&mut self) {
+        self.body().claimed.clear();
+        self.body().nonnull.clear();
     }
 
     /// Forgets what was declared since.
@@ -221,6 +230,17 @@ impl Checker<'_> {
         let class = &self.classes[self.class_here()? as usize];
         let at = class.fields.iter().position(|(field, _)| field == name)?;
         Some((at as u32, class.fields[at].1.clone()))
+    }
+
+    /// Reports a field without a value that must not be `null`.
+    pub(super) fn needs_object(&mut self, ty: &ast::Type, name: &Name) {
+        if ty.nonnull {
+            let message = format!("`{}` needs a value", name.text);
+            let mistake = Diagnostic::new("A0222", name.span, message)
+                .label("it cannot be `null`")
+                .help("give it a value here");
+            self.report(mistake);
+        }
     }
 
     /// Fields and variables without a value hold `null`, which only references and futures can.

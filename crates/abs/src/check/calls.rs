@@ -154,9 +154,15 @@ impl<'a> Checker<'a> {
             .iter()
             .map(|(_, ty)| ty.clone())
             .collect();
+        let nonnull = function.nonnull_parameters.clone();
         let (types, result) = self.instance(generics, &result, wanted);
         let parameters: Vec<Ty> = parameters.iter().map(|ty| ty.with(&types)).collect();
         self.arguments(&format!("`{}`", name.text), args, &parameters, span);
+        for (arg, nonnull) in args.iter().zip(nonnull) {
+            if nonnull {
+                self.must_be_sure(arg);
+            }
+        }
         self.emit(Op::Call(number), span);
         result
     }

@@ -49,6 +49,7 @@ impl<'a> Checker<'a> {
             ExprKind::Variable(name) => self.variable(name),
             ExprKind::Field(name) => match self.field(&name.text) {
                 Some((at, ty)) => {
+                    self.has_value(at, name);
                     self.emit(Op::Field(at), span);
                     ty
                 }
@@ -197,6 +198,7 @@ impl<'a> Checker<'a> {
             };
         }
         if let Some((at, ty)) = self.field(&name.text) {
+            self.has_value(at, name);
             self.emit(Op::Field(at), name.span);
             return ty;
         }
@@ -220,6 +222,17 @@ impl<'a> Checker<'a> {
         }
         self.unknown("A0207", "variable", name, names.iter());
         Ty::Wrong
+    }
+
+    /// Reports a field that is used before it has its first value.
+    fn has_value(&mut self, at: u32, name: &Name) {
+        if self.body().fields.is_some_and(|first| at >= first) {
+            let message = format!("field `{}` has no value yet", name.text);
+            let mistake = Diagnostic::new("A0246", name.span, message)
+                .label("fields get their first values from top to bottom")
+                .help("move its declaration up, or assign in the init block");
+            self.report(mistake);
+        }
     }
 
     pub(super) fn no_field(&mut self, name: &Name) -> Ty {

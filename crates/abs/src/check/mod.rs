@@ -6,8 +6,10 @@ mod calls;
 mod carries;
 mod declare;
 mod expr;
+mod modules;
 mod names;
 mod pattern;
+mod rules;
 mod stmt;
 
 use mazurka_core::Fairness;
@@ -15,6 +17,7 @@ use mazurka_diagnostics::Diagnostic;
 use mazurka_diagnostics::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use self::rules::Rules;
 use crate::code::{
     Builtin, ClassInfo, Code, ConstructorInfo, Exceptions, FunctionInfo, Handler, MethodInfo, Op,
 };
@@ -76,6 +79,9 @@ struct FunctionDef<'a> {
     generics: Vec<String>,
     parameters: Vec<(String, Ty)>,
     result: Ty,
+    /// Whether its result and its parameters are annotated with `Nonnull`.
+    nonnull: bool,
+    nonnull_parameters: Vec<bool>,
     functions: Option<Vec<(String, Option<FunctionTy>)>>,
     body: FunctionBody<'a>,
     /// For accessors: constructors and which of their parts.
@@ -89,6 +95,9 @@ struct MethodSignature {
     parameters: Vec<Ty>,
     result: Ty,
     span: Span,
+    /// Which parameters, and whether the result, are annotated with `Nonnull`.
+    nonnull: (Vec<bool>, bool),
+    atomic: bool,
 }
 
 #[derive(Debug)]
@@ -104,6 +113,7 @@ struct ClassDef<'a> {
     name: String,
     module: usize,
     fields: Vec<(String, Ty)>,
+    rules: Vec<Rules>,
     methods: FxHashMap<String, MethodSignature>,
     tree: Option<&'a ast::Class>,
 }
@@ -112,10 +122,15 @@ struct ClassDef<'a> {
 #[derive(Debug, Default)]
 struct Scope {
     name: String,
-    /// From short to full names.
+    /// From short to full names: what is declared here, and what is imported.
     visible: FxHashMap<String, String>,
-    exports: FxHashSet<String>,
-    exports_all: bool,
+    exports: FxHashMap<String, String>,
+    /// Short names that stand for two things.
+    ambiguous: FxHashMap<String, [String; 2]>,
+    /// What is imported under its full name only.
+    qualified: FxHashSet<String>,
+    /// Whether all of the standard module is seen.
+    standard: bool,
 }
 
 /// The code of a function, method, init block or main block, with places relative to its start.
@@ -134,7 +149,15 @@ struct Body {
     class: Option<u32>,
     /// Whether statements may wait: not in init blocks.
     may_wait: bool,
+    /// Whether it is an atomic method, which does not wait, or a read-only one.
+    atomic: bool,
+    readonly: bool,
+    /// Where a field gets its first value: those from this one on have none yet.
+    fields: Option<u32>,
+    /// Variables that are known not to be `null` here.
+    nonnull: Vec<u32>,
     result: Ty2,
+    nonnull_result: bool,
     module: usize,
     generics: Vec<String>,
     /// Variables with futures that have been waited for on every way to here.
@@ -153,6 +176,7 @@ struct Local {
     name: String,
     slot: u32,
     ty: LocalTy,
+    rules: Rules,
 }
 
 #[derive(Clone, Debug)]
@@ -186,6 +210,8 @@ struct Checker<'a> {
     mistakes: Vec<Diagnostic>,
     /// Whether what is being checked is the standard module.
     standard: bool,
+    /// Whether the method that was called last never returns `null`.
+    called_nonnull: bool,
     out: Output,
 }
 
@@ -310,6 +336,7 @@ impl<'a> Checker<'a> {
             holes: Vec::new(),
             mistakes,
             standard: false,
+            called_nonnull: false,
             out: Output::default(),
         }
     }
@@ -518,15 +545,26 @@ impl<'a> Checker<'a> {
             let (_, ty) = fields[tree.parameters.len() + at].clone();
             match &field.value {
                 Some(value) => {
+                    self.body().fields = Some((tree.parameters.len() + at) as u32);
                     self.expr_as(value, &ty);
+                    if field.ty.nonnull {
+                        self.must_be_sure(value);
+                    }
                     self.emit(
                         Op::SetField((tree.parameters.len() + at) as u32),
                         value.span,
                     );
                 }
-                None => self.needs_value(&ty, &field.name),
+                None => {
+                    self.needs_value(&ty, &field.name);
+                    if !rules::assigned(&tree.init, &field.name.text) {
+                        self.needs_object(&field.ty, &field.name);
+                    }
+                }
             }
         }
+        self.body().fields = None;
+        self.check_annotations(tree, number);
         self.stmts(&tree.init);
         self.emit(Op::Created, tree.name.span);
         let (init, slots, _) = self.close();
@@ -556,12 +594,21 @@ impl<'a> Checker<'a> {
                 class: Some(number),
                 module,
                 may_wait: true,
+                atomic: signature.atomic,
+                readonly: signature.readonly,
                 result: Some(known.result.clone()),
+                nonnull_result: signature.result.nonnull,
                 ..Body::default()
             });
             for (parameter, ty) in signature.parameters.iter().zip(&known.parameters) {
                 self.declare_local(&parameter.name, LocalTy::Value(ty.clone()));
+                self.rule(Rules {
+                    fixed: parameter.fixed,
+                    nonnull: parameter.ty.nonnull,
+                    elements: parameter.ty.args.iter().any(|arg| arg.nonnull),
+                });
             }
+            self.no_early_return(&method.body);
             self.stmts(&method.body);
             self.end_of_method(&known.result, &method.body, method.end);
             let (entry, slots, _) = self.close();
@@ -641,7 +688,7 @@ impl<'a> Checker<'a> {
             class: Some(0),
             module,
             may_wait: true,
-            result: Some(Ty::UNIT),
+            result: None,
             ..Body::default()
         });
         self.stmts(body);

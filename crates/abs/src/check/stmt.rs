@@ -4,9 +4,10 @@ use mazurka_diagnostics::Diagnostic;
 use mazurka_diagnostics::Span;
 
 use super::calls::Applied;
+use super::rules::Rules;
 use super::{Checker, FunctionBody, LocalTy, MethodSignature, STANDARD_NAME, TypeDef};
 use crate::code::{Caught, Handler, Op};
-use crate::syntax::ast::{Binary, Expr, ExprKind, Guard, Name, Pattern, Stmt, StmtKind};
+use crate::syntax::ast::{Binary, Expr, ExprKind, Guard, Name, Pattern, Stmt, StmtKind, Unary};
 use crate::types::{Head, Ty};
 use crate::value::Value;
 
@@ -41,6 +42,17 @@ pub(super) fn returns(stmts: &[Stmt]) -> bool {
     })
 }
 
+/// Whether a statement does nothing but to release the cog once. A loop of it waits until its
+/// condition does not hold, and is compiled so: its rounds change nothing, and there would be no
+/// end of them for engines that do not compare states.
+fn only_suspends(stmt: &Stmt) -> bool {
+    match &stmt.kind {
+        StmtKind::Suspend => true,
+        StmtKind::Block(inner) => matches!(&inner[..], [one] if only_suspends(one)),
+        _ => false,
+    }
+}
+
 impl<'a> Checker<'a> {
     pub(super) fn stmts(&mut self, stmts: &'a [Stmt]) {
         let depth = self.body().scope.len();
@@ -58,17 +70,38 @@ impl<'a> Checker<'a> {
         let span = stmt.span;
         match &stmt.kind {
             StmtKind::Skip => {}
-            StmtKind::Declare(ty, name, value) => {
+            StmtKind::Declare {
+                ty: written,
+                name,
+                value,
+                fixed,
+            } => {
                 let module = self.module_here();
-                let ty = self.ty(module, &[], ty);
+                let ty = self.ty(module, &[], written);
+                let mut sure = false;
                 match value {
-                    Some(value) => self.rhs_as(value, &ty),
+                    Some(value) => {
+                        self.rhs_as(value, &ty);
+                        sure = self.is_sure(value);
+                        if written.nonnull {
+                            self.must_be_sure(value);
+                        }
+                    }
                     None => {
                         self.needs_value(&ty, name);
+                        self.needs_object(written, name);
                         self.emit_value(Value::Null, span);
                     }
                 }
                 let slot = self.declare_local(name, LocalTy::Value(ty));
+                self.rule(Rules {
+                    fixed: *fixed,
+                    nonnull: written.nonnull,
+                    elements: written.args.iter().any(|arg| arg.nonnull),
+                });
+                if sure {
+                    self.body().nonnull.push(slot);
+                }
                 self.emit(Op::Set(slot), name.span);
             }
             StmtKind::Assign { field, name, value } => self.assign(*field, name, value),
@@ -82,8 +115,14 @@ impl<'a> Checker<'a> {
                 self.expr_as(condition, &Ty::BOOL);
                 let otherwise = self.emit_jump(Op::JumpUnless(0), condition.span);
                 let before = self.body().claimed.clone();
+                let sure = self.body().nonnull.clone();
+                let tested = self.tested(condition, Binary::Unequal);
+                self.body().nonnull.extend(tested);
                 self.inner(yes);
                 let after = std::mem::replace(&mut self.body().claimed, before);
+                let sure = std::mem::replace(&mut self.body().nonnull, sure);
+                let tested = self.tested(condition, Binary::Equal);
+                self.body().nonnull.extend(tested);
                 match no {
                     None => self.land(otherwise),
                     Some(no) => {
@@ -94,14 +133,26 @@ impl<'a> Checker<'a> {
                     }
                 }
                 self.body().claimed.retain(|slot| after.contains(slot));
+                self.body().nonnull.retain(|slot| sure.contains(slot));
+            }
+            StmtKind::While(condition, body) if only_suspends(body) => {
+                self.expr_as(condition, &Ty::BOOL);
+                let end = self.emit_jump(Op::JumpUnless(0), condition.span);
+                self.waits(span);
+                self.emit(Op::Await, span);
+                self.expr_as(condition, &Ty::BOOL);
+                self.emit(Op::Unary(Unary::Not), span);
+                self.emit(Op::Guard, span);
+                self.emit(Op::Resume, span);
+                self.land(end);
             }
             StmtKind::While(condition, body) => {
-                self.body().claimed.clear();
+                self.forget_known();
                 let start = self.here();
                 self.expr_as(condition, &Ty::BOOL);
                 let end = self.emit_jump(Op::JumpUnless(0), condition.span);
                 self.inner(body);
-                self.body().claimed.clear();
+                self.forget_known();
                 self.emit(Op::Jump(start), span);
                 self.land(end);
             }
@@ -157,6 +208,12 @@ impl<'a> Checker<'a> {
 
     /// Reports a statement that waits where nothing may.
     fn waits(&mut self, span: Span) {
+        if self.body().atomic {
+            let mistake = Diagnostic::new("A0244", span, "an atomic method does not wait")
+                .label("`await`, `suspend`, `get` and calls of methods that are not atomic")
+                .help("take `[Atomic]` from the method");
+            self.report(mistake);
+        }
         if !self.body().may_wait {
             let mistake = Diagnostic::new("A0237", span, "an init block cannot wait")
                 .label("`await`, `suspend`, `get` and calls of other objects are for methods")
@@ -169,12 +226,24 @@ impl<'a> Checker<'a> {
         let local = if field { None } else { self.local(&name.text) };
         match (local, self.field(&name.text)) {
             (Some((slot, LocalTy::Value(ty))), _) => {
+                self.may_assign(name, false);
                 self.rhs_as(value, &ty);
-                self.body().claimed.retain(|&known| known != slot);
+                let sure = self.is_sure(value);
+                if self.local_rules(&name.text).nonnull {
+                    self.must_be_sure(value);
+                }
+                let body = self.body();
+                body.claimed.retain(|&known| known != slot);
+                body.nonnull.retain(|&known| known != slot);
+                body.nonnull.extend(sure.then_some(slot));
                 self.emit(Op::Set(slot), name.span.to(value.span));
             }
             (_, Some((at, ty))) => {
+                self.may_assign(name, true);
                 self.rhs_as(value, &ty);
+                if self.field_rules(&name.text).nonnull {
+                    self.must_be_sure(value);
+                }
                 self.emit(Op::SetField(at), name.span.to(value.span));
             }
             _ if field => {
@@ -198,10 +267,15 @@ impl<'a> Checker<'a> {
 
     fn return_stmt(&mut self, value: &'a Expr, span: Span) {
         match self.body().result.clone() {
-            Some(result) => self.rhs_as(value, &result),
+            Some(result) => {
+                self.rhs_as(value, &result);
+                if self.body().nonnull_result {
+                    self.must_be_sure(value);
+                }
+            }
             None => {
                 let mistake = Diagnostic::new("A0238", span, "nothing can be returned here")
-                    .label("an init block has no result")
+                    .label("the main block and init blocks have no result")
                     .help("take the `return` out");
                 self.report(mistake);
             }
@@ -243,7 +317,7 @@ impl<'a> Checker<'a> {
             self.emit_value(Value::Int(-1), span);
             self.emit(Op::Set(counter), span);
         }
-        self.body().claimed.clear();
+        self.forget_known();
         let start = self.here();
         self.emit(Op::Local(rest), span);
         let constructor = self.constructor_named("Cons");
@@ -266,7 +340,7 @@ impl<'a> Checker<'a> {
             self.emit(Op::Set(counter), span);
         }
         self.inner(body);
-        self.body().claimed.clear();
+        self.forget_known();
         self.emit(Op::Jump(start), span);
         self.land(end);
         self.leave_scope(depth);
@@ -283,10 +357,10 @@ impl<'a> Checker<'a> {
         for (pattern, branch) in branches {
             let depth = self.body().scope.len();
             let mut fails = Vec::new();
-            self.body().claimed.clear();
+            self.forget_known();
             self.pattern(pattern, slot, ty, &mut fails);
             self.inner(branch);
-            self.body().claimed.clear();
+            self.forget_known();
             ends.push(self.emit_jump(Op::Jump(0), pattern.span));
             self.leave_scope(depth);
             self.land_all(fails);
@@ -308,10 +382,10 @@ impl<'a> Checker<'a> {
         if let Some(last) = finally {
             self.finals.push((last, depth));
         }
-        self.body().claimed.clear();
+        self.forget_known();
         let start = self.here();
         self.inner(body);
-        self.body().claimed.clear();
+        self.forget_known();
         let end = self.here();
         let holes = self.holes.pop().unwrap_or_default();
         let done = self.emit_jump(Op::Jump(0), span);
@@ -439,10 +513,6 @@ impl<'a> Checker<'a> {
                 result
             }
             ExprKind::Sync(object, method, args) => {
-                let on_this = matches!(object.kind, ExprKind::This);
-                if !on_this {
-                    self.waits(span);
-                }
                 let result = self.method_call(object, method, args, true);
                 self.take(Op::Get, &result, span);
                 result
@@ -510,6 +580,13 @@ impl<'a> Checker<'a> {
             .map(|(_, ty)| ty.clone())
             .collect();
         self.arguments(&format!("class `{}`", name.text), args, &types, span);
+        let rules = self.classes[number as usize].rules.clone();
+        for (arg, rules) in args.iter().zip(rules) {
+            if rules.nonnull {
+                self.must_be_sure(arg);
+            }
+        }
+        self.may_create(number, local, span);
         let op = Op::New {
             class: number,
             local,
@@ -583,6 +660,15 @@ impl<'a> Checker<'a> {
             &signature.parameters,
             span,
         );
+        for (arg, nonnull) in args.iter().zip(&signature.nonnull.0) {
+            if *nonnull {
+                self.must_be_sure(arg);
+            }
+        }
+        self.called_nonnull = signature.nonnull.1;
+        if synchronous && !signature.atomic && (!self.body().may_wait || self.body().atomic) {
+            self.waits(span);
+        }
         if on != u32::MAX {
             self.derefs(Head::Interface(on));
         }

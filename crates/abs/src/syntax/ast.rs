@@ -10,12 +10,37 @@ pub(crate) struct Name {
     pub span: Span,
 }
 
+/// Annotations: `[Atomic, Deadline: Duration(5)]`, each with its label.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Annotations(pub Vec<(Option<Name>, Expr)>);
+
+impl Annotations {
+    /// Whether there is one that is just this constructor.
+    pub fn has(&self, word: &str) -> bool {
+        self.0.iter().any(|(label, expr)| {
+            label.is_none()
+                && matches!(&expr.kind, ExprKind::Construct(name, _) if name.text == word)
+        })
+    }
+
+    /// The value of the one with this label.
+    pub fn labelled(&self, wanted: &str) -> Option<&Expr> {
+        let is = |label: &Option<Name>| label.as_ref().is_some_and(|name| name.text == wanted);
+        self.0
+            .iter()
+            .find(|(label, _)| is(label))
+            .map(|(_, expr)| expr)
+    }
+}
+
 /// A type as it is written.
 #[derive(Clone, Debug)]
 pub(crate) struct Type {
     pub name: Name,
     pub args: Vec<Type>,
     pub span: Span,
+    /// Whether it is annotated with `Nonnull`.
+    pub nonnull: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -129,7 +154,13 @@ pub(crate) enum Guard {
 
 #[derive(Clone, Debug)]
 pub(crate) enum StmtKind {
-    Declare(Type, Name, Option<Expr>),
+    Declare {
+        ty: Type,
+        name: Name,
+        value: Option<Expr>,
+        /// Whether it may be assigned only here.
+        fixed: bool,
+    },
     Assign {
         /// `this.x = …`
         field: bool,
@@ -165,6 +196,7 @@ pub(crate) enum StmtKind {
 pub(crate) struct Parameter {
     pub ty: Type,
     pub name: Name,
+    pub fixed: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -203,6 +235,10 @@ pub(crate) struct Signature {
     pub result: Type,
     pub name: Name,
     pub parameters: Vec<Parameter>,
+    /// It does not wait.
+    pub atomic: bool,
+    /// It assigns no field.
+    pub readonly: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -217,6 +253,7 @@ pub(crate) struct Field {
     pub ty: Type,
     pub name: Name,
     pub value: Option<Expr>,
+    pub fixed: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -230,6 +267,7 @@ pub(crate) struct Method {
 #[derive(Clone, Debug)]
 pub(crate) struct Class {
     pub name: Name,
+    pub annotations: Annotations,
     pub parameters: Vec<Parameter>,
     pub implements: Vec<Name>,
     pub fields: Vec<Field>,

@@ -342,6 +342,69 @@ fn modules_keep_what_they_do_not_export() {
 }
 
 #[test]
+fn modules_pass_on_what_they_import() {
+    let source = "module A; export X, f; data X = X; def Int f() = 1;
+                  module B; export * from A; import * from A;
+                  module C; import f from B; type Y = B.X; { println(toString(f())); }";
+    prints(source, "1\n");
+    let named = source
+        .replace("export * from", "export f from")
+        .replace("type Y = B.X;", "");
+    prints(&named, "1\n");
+    let mistakes = load(&named.replace("import f", "import X"), &Settings::default()).unwrap_err();
+    assert_eq!(mistakes[0].code, "A0206");
+}
+
+#[test]
+fn only_what_is_imported_from_the_standard_module_is_seen() {
+    let source = "module A; import Unit from ABS.StdLib; { println(\"a\"); }";
+    let mistakes = load(source, &Settings::default()).unwrap_err();
+    assert_eq!(mistakes[0].code, "A0235");
+    prints(
+        &source.replace("import Unit", "import Unit, println"),
+        "a\n",
+    );
+}
+
+#[test]
+fn an_init_block_calls_atomic_methods() {
+    let source = "module M; interface J { [Atomic] Unit set(Int n); Int read(); }
+         class D implements J { Int n = 0; [Atomic] Unit set(Int k) { n = k; } Int read() { return n; } }
+         class C(J j) { { j.set(3); this.note(); } [Atomic] Unit note() { println(\"note\"); } Unit run() { println(\"run\"); } }
+         { J j = new D(); new C(j); Int n = await j!read(); println(toString(n)); }";
+    let machine = &mut machine(source, &[]);
+    finish(machine);
+    assert!(machine.is_final(), "{:?}", machine.waiting());
+    let printed = output(machine);
+    assert!(
+        printed.contains('3') && printed.starts_with("\"note"),
+        "{printed}"
+    );
+    let waits = source.replace("[Atomic] Unit note()", "Unit note()");
+    assert_eq!(
+        load(&waits, &Settings::default()).unwrap_err()[0].code,
+        "A0237"
+    );
+}
+
+#[test]
+fn a_loop_that_only_suspends_waits() {
+    use crate::common::explore;
+    use mazurka_core::Limits;
+    use mazurka_explore::Algorithm;
+    let source = "module M; interface I { Unit spin(); Unit stop(); }
+         class C implements I { Bool go = True; Unit spin() { while (go) { suspend; } } Unit stop() { go = False; } }
+         { I i = new C(); i!spin(); i!stop(); }";
+    for algorithm in [Algorithm::Optimal, Algorithm::CONTEXT, Algorithm::Stateful] {
+        let found = explore(&mut machine(source, &[]), algorithm, &Limits::default());
+        assert!(
+            found.bounds.is_empty() && found.deadlock.is_none(),
+            "{algorithm}"
+        );
+    }
+}
+
+#[test]
 fn long_lists_and_deep_recursion_do_not_use_up_the_stack() {
     shows("println(toString(length(range(1, 50000))));", "50000\n");
     shows(

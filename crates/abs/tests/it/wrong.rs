@@ -155,6 +155,11 @@ proptest! {
 }
 
 #[test]
+fn imports_come_before_declarations() {
+    assert!(told("module A; data D; import * from ABS.StdLib;").starts_with("A0118 1:19"));
+}
+
+#[test]
 fn deep_nesting_is_a_mistake_and_no_overflow() {
     for (open, close) in [
         ("(", ")"),

@@ -5,6 +5,7 @@ use mazurka_diagnostics::Diagnostic;
 use mazurka_diagnostics::Span;
 
 use super::{Parsed, Parser, Reported};
+use crate::syntax::ast::{Annotations, Name};
 use crate::syntax::token::TokenKind;
 
 /// A part of ABS that is not explored.
@@ -16,6 +17,7 @@ pub(crate) enum Excluded {
     Foreign,
     Schedulers,
     Traits,
+    Meta,
 }
 
 impl Excluded {
@@ -52,6 +54,12 @@ impl Excluded {
                 "a scheduler of its own",
                 "take the annotation out: all orders of the tasks are explored",
             ),
+            Excluded::Meta => (
+                "A0307",
+                "`ABS.Meta` is not explored",
+                "code about code",
+                "write out what it does",
+            ),
             Excluded::Traits => (
                 "A0306",
                 "traits are not supported",
@@ -69,8 +77,9 @@ impl Parser<'_> {
         self.mistake(what.at(span))
     }
 
-    /// Reads annotations, which mean nothing here, unless they ask for something that is left out.
-    pub(super) fn annotations(&mut self) -> Parsed<()> {
+    /// Reads annotations, unless they ask for something that is left out.
+    pub(super) fn annotations(&mut self) -> Parsed<Annotations> {
+        let mut all = Annotations::default();
         while self.is("[") {
             self.next();
             loop {
@@ -79,7 +88,12 @@ impl Parser<'_> {
                     TokenKind::TypeName(word) => word.clone(),
                     _ => String::new(),
                 };
+                let mut label = None;
                 if self.is_at(1, ":") {
+                    label = Some(Name {
+                        text: word.clone(),
+                        span,
+                    });
                     self.next();
                     self.next();
                 }
@@ -93,13 +107,13 @@ impl Parser<'_> {
                 if let Some(excluded) = excluded {
                     self.exclude(excluded, span);
                 }
-                self.expr()?;
+                all.0.push((label, self.expr()?));
                 if !self.accept(",") {
                     break;
                 }
             }
             self.expect("]")?;
         }
-        Ok(())
+        Ok(all)
     }
 }

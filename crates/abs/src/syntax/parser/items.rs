@@ -5,8 +5,8 @@ use mazurka_diagnostics::Diagnostic;
 use super::excluded::Excluded;
 use super::{Parsed, Parser};
 use crate::syntax::ast::{
-    Body, Class, Clause, Constructor, Data, Def, Field, Interface, Item, Method, Module, Name,
-    Parameter, Signature,
+    Annotations, Body, Class, Clause, Constructor, Data, Def, Field, Interface, Item, Method,
+    Module, Name, Parameter, Signature,
 };
 use crate::syntax::token::TokenKind;
 
@@ -82,7 +82,7 @@ impl Parser<'_> {
     }
 
     fn declaration(&mut self, module: &mut Module) -> Parsed<()> {
-        self.annotations()?;
+        let annotations = self.annotations()?;
         let start = self.here();
         if self.exclude_variability() {
             self.next();
@@ -96,6 +96,12 @@ impl Parser<'_> {
                 return Ok(());
             }
             TokenKind::Keyword("import") => {
+                if !module.items.is_empty() {
+                    let mistake = Diagnostic::new("A0118", start, "an import after a declaration")
+                        .label("too late")
+                        .help("move it up, below `module`");
+                    return Err(self.mistake(mistake));
+                }
                 let clause = self.clause()?;
                 module.imports.push(clause);
                 return Ok(());
@@ -117,7 +123,11 @@ impl Parser<'_> {
                 Item::Exception(constructor)
             }
             TokenKind::Keyword("interface") => Item::Interface(self.interface()?),
-            TokenKind::Keyword("class") => Item::Class(self.class()?),
+            TokenKind::Keyword("class") => {
+                let mut class = self.class()?;
+                class.annotations = annotations;
+                Item::Class(class)
+            }
             TokenKind::Symbol("{") => {
                 let body = self.block()?;
                 let span = start.to(self.before());
@@ -203,9 +213,12 @@ impl Parser<'_> {
     }
 
     fn parameter(&mut self) -> Parsed<Parameter> {
-        let ty = self.ty()?;
+        let annotations = self.annotations()?;
+        let mut ty = self.ty()?;
+        ty.nonnull |= annotations.has("Nonnull");
         let name = self.name("the name of a parameter")?;
-        Ok(Parameter { ty, name })
+        let fixed = annotations.has("Final");
+        Ok(Parameter { ty, name, fixed })
     }
 
     fn def(&mut self) -> Parsed<Def> {
@@ -245,13 +258,17 @@ impl Parser<'_> {
     }
 
     fn signature(&mut self) -> Parsed<Signature> {
-        let result = self.ty()?;
+        let annotations = self.annotations()?;
+        let mut result = self.ty()?;
+        result.nonnull |= annotations.has("Nonnull");
         let name = self.name("the name of a method")?;
         let parameters = self.in_brackets(Self::parameter)?;
         Ok(Signature {
             result,
             name,
             parameters,
+            atomic: annotations.has("Atomic"),
+            readonly: annotations.has("Readonly"),
         })
     }
 
@@ -272,7 +289,6 @@ impl Parser<'_> {
             if self.peek() == &TokenKind::End {
                 self.expect("}")?;
             }
-            self.annotations()?;
             match self.signature().and_then(|s| self.expect(";").map(|_| s)) {
                 Ok(signature) => methods.push(signature),
                 Err(_) => self.recover(),
@@ -296,6 +312,7 @@ impl Parser<'_> {
         self.expect("{")?;
         let mut class = Class {
             name,
+            annotations: Annotations::default(),
             parameters,
             implements,
             fields: Vec::new(),
@@ -315,7 +332,7 @@ impl Parser<'_> {
     }
 
     fn member(&mut self, class: &mut Class) -> Parsed<()> {
-        self.annotations()?;
+        let annotations = self.annotations()?;
         let start = self.here();
         match () {
             () if self.is("{") => {
@@ -330,7 +347,8 @@ impl Parser<'_> {
             () if self.is("uses") => return Err(self.exclude(Excluded::Traits, start)),
             () => {}
         }
-        let ty = self.ty()?;
+        let mut ty = self.ty()?;
+        ty.nonnull |= annotations.has("Nonnull");
         let name = self.name("the name of a field or method")?;
         if self.is("(") {
             let parameters = self.in_brackets(Self::parameter)?;
@@ -340,6 +358,8 @@ impl Parser<'_> {
                     result: ty,
                     name,
                     parameters,
+                    atomic: annotations.has("Atomic"),
+                    readonly: annotations.has("Readonly"),
                 },
                 body,
                 end: self.before(),
@@ -351,7 +371,13 @@ impl Parser<'_> {
             false => None,
         };
         self.expect(";")?;
-        class.fields.push(Field { ty, name, value });
+        let fixed = annotations.has("Final");
+        class.fields.push(Field {
+            ty,
+            name,
+            value,
+            fixed,
+        });
         Ok(())
     }
 }

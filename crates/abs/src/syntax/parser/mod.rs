@@ -237,7 +237,7 @@ impl Parser<'_> {
     }
 
     fn ty(&mut self) -> Parsed<Type> {
-        self.annotations()?;
+        let nonnull = self.annotations()?.has("Nonnull");
         self.nested(|parser| {
             let name = parser.qualified_type("a type")?;
             let mut span = name.span;
@@ -246,7 +246,12 @@ impl Parser<'_> {
                 args = parser.list(Self::ty)?;
                 span = span.to(parser.expect(">")?);
             }
-            Ok(Type { name, args, span })
+            Ok(Type {
+                name,
+                args,
+                span,
+                nonnull,
+            })
         })
     }
 

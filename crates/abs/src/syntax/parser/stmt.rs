@@ -25,9 +25,13 @@ impl Parser<'_> {
 
     pub(super) fn stmt(&mut self) -> Parsed<Stmt> {
         self.nested(|parser| {
-            parser.annotations()?;
+            let annotations = parser.annotations()?;
             let start = parser.here();
-            let kind = parser.stmt_kind()?;
+            let mut kind = parser.stmt_kind()?;
+            if let StmtKind::Declare { ty, fixed, .. } = &mut kind {
+                ty.nonnull |= annotations.has("Nonnull");
+                *fixed = annotations.has("Final");
+            }
             Ok(Stmt {
                 kind,
                 span: start.to(parser.before()),
@@ -128,7 +132,12 @@ impl Parser<'_> {
                 true => Some(self.expr()?),
                 false => None,
             };
-            return Ok(StmtKind::Declare(ty, name, value));
+            return Ok(StmtKind::Declare {
+                ty,
+                name,
+                value,
+                fixed: false,
+            });
         }
         let target = self.expr()?;
         if !self.accept("=") {
