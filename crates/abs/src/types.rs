@@ -13,6 +13,8 @@ pub(crate) enum Head {
     Unit,
     Exception,
     Future,
+    /// Any future.
+    Destiny,
     Data(u32),
     Interface(u32),
     /// The type of `this`.
@@ -41,6 +43,7 @@ impl Ty {
     pub const TEXT: Ty = Ty::Made(Head::Text, Vec::new());
     pub const UNIT: Ty = Ty::Made(Head::Unit, Vec::new());
     pub const EXCEPTION: Ty = Ty::Made(Head::Exception, Vec::new());
+    pub const DESTINY: Ty = Ty::Made(Head::Destiny, Vec::new());
     pub const NULL: Ty = Ty::Made(Head::Null, Vec::new());
 
     pub fn future(of: Ty) -> Ty {
@@ -131,7 +134,8 @@ impl Unknowns {
                 let heads = a == b
                     || match (a, b) {
                         (Head::Int, Head::Rat) => true,
-                        (Head::Null, Head::Interface(_) | Head::Future) => {
+                        (Head::Future, Head::Destiny) => return true,
+                        (Head::Null, Head::Interface(_) | Head::Future | Head::Destiny) => {
                             self.nulls.insert(*b);
                             return true;
                         }

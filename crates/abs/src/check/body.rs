@@ -151,9 +151,21 @@ impl Checker<'_> {
         number
     }
 
+    /// Declares a variable that may have the name of another. Its slot.
+    pub(super) fn shadow_local(&mut self, name: &Name, ty: LocalTy) -> u32 {
+        let slot = self.slot();
+        self.body().named.push((slot, name.text.clone()));
+        self.body().scope.push(Local {
+            name: name.text.clone(),
+            slot,
+            ty,
+            rules: Rules::default(),
+        });
+        slot
+    }
+
     /// Declares a variable. Its slot.
     pub(super) fn declare_local(&mut self, name: &Name, ty: LocalTy) -> u32 {
-        let slot = self.slot();
         let taken = self
             .body()
             .scope
@@ -166,17 +178,10 @@ impl Checker<'_> {
                 format!("`{}` is declared already", name.text),
             )
             .label("a second variable of this name")
-            .help("ABS has no shadowing: choose another name");
+            .help("choose another name; only `let` hides another variable");
             self.report(mistake);
         }
-        self.body().named.push((slot, name.text.clone()));
-        self.body().scope.push(Local {
-            name: name.text.clone(),
-            slot,
-            ty,
-            rules: Rules::default(),
-        });
-        slot
+        self.shadow_local(name, ty)
     }
 
     /// A variable by name, also one outside of an anonymous function.
@@ -247,7 +252,7 @@ impl Checker<'_> {
     pub(super) fn needs_value(&mut self, ty: &Ty, name: &Name) {
         let nullable = matches!(
             self.unknowns.shallow(ty),
-            Ty::Made(Head::Interface(_) | Head::Future, _) | Ty::Wrong
+            Ty::Made(Head::Interface(_) | Head::Future | Head::Destiny, _) | Ty::Wrong
         );
         if let Ty::Made(head, _) = self.unknowns.shallow(ty) {
             self.unknowns.nulls.insert(head);

@@ -136,6 +136,12 @@ impl<'a> Checker<'a> {
             }
             return self.no_function(name, args);
         };
+        let method = self.class_here().is_some() && self.body().captures.is_none();
+        if self.effectful(name) == Some("random") && method && !self.body().in_guard {
+            self.arguments("`random`", args, &[Ty::INT], span);
+            self.emit(Op::Random, span);
+            return Ty::INT;
+        }
         let function = &self.functions[number as usize];
         if matches!(function.body, FunctionBody::Builtin(None)) && function.module == 0 {
             let mistake = Diagnostic::new(

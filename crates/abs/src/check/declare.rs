@@ -67,6 +67,7 @@ impl<'a> Checker<'a> {
             ("Unit", Head::Unit, 0),
             ("Exception", Head::Exception, 0),
             ("Fut", Head::Future, 1),
+            ("Destiny", Head::Destiny, 0),
         ];
         for (name, head, parameters) in all {
             let def = TypeDef::Builtin(head, parameters);
@@ -210,7 +211,18 @@ impl<'a> Checker<'a> {
                     }
                 }
                 Item::Synonym(name, ty) => self.add_type(&full, TypeDef::Synonym(module, ty), name),
-                Item::Exception(constructor) => self.add_constructor(module, &constructor.name),
+                Item::Exception(constructor) => {
+                    let def = TypeDef::Builtin(Head::Exception, 0);
+                    self.add_type(&full, def, &constructor.name);
+                    self.add_constructor(module, &constructor.name);
+                    for accessor in constructor
+                        .fields
+                        .iter()
+                        .filter_map(|(_, name)| name.as_ref())
+                    {
+                        self.add_function(module, accessor, FunctionBody::Accessor, false);
+                    }
+                }
                 Item::Interface(interface) => {
                     let def = TypeDef::Interface(self.interfaces.len() as u32);
                     self.add_type(&full, def, &interface.name);
@@ -457,6 +469,17 @@ impl<'a> Checker<'a> {
                     let def = &mut self.constructors[at];
                     def.parts = parts;
                     def.result = Ty::EXCEPTION;
+                    for (part, (_, accessor)) in constructor.fields.iter().enumerate() {
+                        if let Some(name) = accessor {
+                            let accessor = Accessor {
+                                name,
+                                generics: &[],
+                                constructor: at,
+                                part,
+                            };
+                            self.accessor(&prefix, accessor);
+                        }
+                    }
                 }
                 Item::Synonym(_, ty) => {
                     self.ty(module, &[], ty);

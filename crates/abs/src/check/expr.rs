@@ -74,10 +74,9 @@ impl<'a> Checker<'a> {
             }
             ExprKind::Destiny => {
                 self.emit(Op::Destiny, span);
-                let of = self.bodies.last().and_then(|body| body.result.clone());
-                match of {
-                    Some(of) => Ty::future(of),
-                    None => {
+                match self.body().may_wait {
+                    true => Ty::DESTINY,
+                    false => {
                         let mistake = Diagnostic::new("A0231", span, "there is no `destiny` here")
                             .label("only tasks have a future")
                             .help("use it in a method");
@@ -123,7 +122,7 @@ impl<'a> Checker<'a> {
                 let ty = self.ty(module, &generics, ty);
                 self.expr_as(value, &ty);
                 let depth = self.body().scope.len();
-                let slot = self.declare_local(name, LocalTy::Value(ty));
+                let slot = self.shadow_local(name, LocalTy::Value(ty));
                 self.emit(Op::Set(slot), span);
                 let result = self.expr(body, wanted);
                 self.leave_scope(depth);

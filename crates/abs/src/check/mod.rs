@@ -152,6 +152,8 @@ struct Body {
     /// Whether it is an atomic method, which does not wait, or a read-only one.
     atomic: bool,
     readonly: bool,
+    /// Whether a condition is compiled that a task waits for.
+    in_guard: bool,
     /// Where a field gets its first value: those from this one on have none yet.
     fields: Option<u32>,
     /// Variables that are known not to be `null` here.
@@ -246,7 +248,16 @@ pub(crate) fn load(source: &str, settings: &Settings) -> Result<Code, Vec<Diagno
         mistakes.push(mistake);
     }
     let parsed = mistakes.is_empty();
-    modules.extend(own);
+    let (mut own, again): (Vec<Module>, Vec<Module>) =
+        { own.into_iter() }.partition(|module| module.name.text != STANDARD_NAME);
+    for module in again {
+        let message = format!("the module `{STANDARD_NAME}` is declared already");
+        let mistake = Diagnostic::new("A0202", module.name.span, message)
+            .label("a part of the language")
+            .help("choose another name");
+        mistakes.push(mistake);
+    }
+    modules.append(&mut own);
     set_constants(&mut modules, settings, &mut mistakes);
     let mut checker = Checker::new(&modules, mistakes);
     checker.declare();

@@ -69,7 +69,9 @@ impl Checker<'_> {
         let excluded = match short {
             "now" | "timeValue" | "timeDifference" | "timeLessThan" | "deadline"
             | "durationValue" | "Time" | "Duration" | "lowlevelDeadline" | "InfDuration"
-            | "currentms" => Some(Excluded::Time),
+            | "currentms"
+            | "ms_since_model_start" => Some(Excluded::Time),
+            "readln" => Some(Excluded::Foreign),
             "DC"
             | "DeploymentComponent"
             | "CloudProvider"
@@ -205,6 +207,7 @@ impl Checker<'_> {
                     Head::Unit => "Unit",
                     Head::Exception => "Exception",
                     Head::Future => "Fut",
+                    Head::Destiny => "Destiny",
                     Head::Null => "null",
                     Head::Data(data) => &self.data[data as usize].name,
                     Head::Interface(interface) => &self.interfaces[interface as usize].name,

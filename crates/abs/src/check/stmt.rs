@@ -435,8 +435,7 @@ impl<'a> Checker<'a> {
             match guard {
                 Guard::Duration => {}
                 Guard::Claim(future) => {
-                    let of = self.unknowns.fresh();
-                    self.expr_as(future, &Ty::future(of));
+                    self.future_expr(future);
                     self.derefs(Head::Future);
                     self.emit(Op::Claim, future.span);
                     if let ExprKind::Variable(name) = &future.kind
@@ -446,7 +445,9 @@ impl<'a> Checker<'a> {
                     }
                 }
                 Guard::Condition(condition) => {
+                    self.body().in_guard = true;
                     self.expr_as(condition, &Ty::BOOL);
+                    self.body().in_guard = false;
                     self.emit(Op::Guard, condition.span);
                 }
             }
@@ -457,6 +458,17 @@ impl<'a> Checker<'a> {
     fn rhs_as(&mut self, expr: &'a Expr, wanted: &Ty) {
         let ty = self.rhs(expr, Some(wanted));
         self.fit(&ty, wanted, expr.span);
+    }
+
+    /// An expression that is a future. The type of its value; that of any future is not known.
+    fn future_expr(&mut self, expr: &'a Expr) -> Ty {
+        let ty = self.expr(expr, None);
+        if self.unknowns.shallow(&ty) == Ty::DESTINY {
+            return Ty::DESTINY;
+        }
+        let of = self.unknowns.fresh();
+        self.fit(&ty, &Ty::future(of.clone()), expr.span);
+        of
     }
 
     /// Takes the value of a future.
@@ -519,8 +531,7 @@ impl<'a> Checker<'a> {
             }
             ExprKind::Get(future) => {
                 self.waits(span);
-                let of = self.unknowns.fresh();
-                self.expr_as(future, &Ty::future(of.clone()));
+                let of = self.future_expr(future);
                 let known = match &future.kind {
                     ExprKind::Variable(name) => self.local(&name.text),
                     _ => None,
@@ -549,7 +560,7 @@ impl<'a> Checker<'a> {
     }
 
     /// A function of the standard module that does something.
-    fn effectful(&self, name: &Name) -> Option<&'static str> {
+    pub(super) fn effectful(&self, name: &Name) -> Option<&'static str> {
         let number = self.function_here(name)?;
         let function = &self.functions[number as usize];
         if function.module != 0 || !matches!(function.body, FunctionBody::Builtin(None)) {

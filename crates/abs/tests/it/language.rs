@@ -405,6 +405,54 @@ fn a_loop_that_only_suspends_waits() {
 }
 
 #[test]
+fn destinies_and_exceptions_are_types() {
+    prints(
+        "module M; exception Odd(Int number); interface I { Int m(); Bool same(); }
+         class C implements I {
+           Destiny mine = null; Fut<Int> f = null;
+           Int m() { mine = destiny; return 3; }
+           Bool same() { f = this!m(); await f?; return mine == f; }
+         }
+         { I i = new C(); Bool b = await i!same(); Odd e = Odd(7); Destiny d = i!m(); d.get;
+           println(toString(b) + toString(number(e))); }",
+        "True7\n",
+    );
+    let wrong = "module M; { Destiny d = 42; }";
+    assert_eq!(
+        load(wrong, &Settings::default()).unwrap_err()[0].code,
+        "A0220"
+    );
+}
+
+#[test]
+fn let_hides_other_variables() {
+    shows(
+        "Int x = 1; Int y = let (Int x) = x + 1 in x * 10; println(toString(x + y));",
+        "21\n",
+    );
+}
+
+#[test]
+fn random_is_explored_within_expressions() {
+    use crate::common::explore;
+    use mazurka_core::Limits;
+    use mazurka_explore::Algorithm;
+    let source = "module M; class C { Int f = 2 + random(2); Unit run() { println(toString(f * random(3))); } } { new C(); }";
+    let found = explore(
+        &mut machine(source, &[]),
+        Algorithm::Optimal,
+        &Limits::default(),
+    );
+    // 2 or 3, times 0, 1 or 2.
+    assert_eq!((found.counts.executions, found.seen.observed.len()), (6, 6));
+    let waits = "module M; { await random(2) == 1; }";
+    assert_eq!(
+        load(waits, &Settings::default()).unwrap_err()[0].code,
+        "A0230"
+    );
+}
+
+#[test]
 fn long_lists_and_deep_recursion_do_not_use_up_the_stack() {
     shows("println(toString(length(range(1, 50000))));", "50000\n");
     shows(
