@@ -140,6 +140,13 @@ impl<'a> Checker<'a> {
                 self.emit(Op::Implements(interface.unwrap_or(0)), span);
                 Ty::BOOL
             }
+            ExprKind::Original(..) => {
+                let mistake = Diagnostic::new("A0254", span, "there is no `original` here")
+                    .label("only a method that modifies another has one")
+                    .help("call a method of `this`");
+                self.report(mistake);
+                Ty::Wrong
+            }
             ExprKind::New { .. }
             | ExprKind::Sync(..)
             | ExprKind::Async(..)

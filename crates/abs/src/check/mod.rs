@@ -21,6 +21,7 @@ use self::rules::Rules;
 use crate::code::{
     Builtin, ClassInfo, Code, ConstructorInfo, Exceptions, FunctionInfo, Handler, MethodInfo, Op,
 };
+use crate::flatten::flatten;
 use crate::syntax::ast::{self, Module};
 use crate::syntax::parser::{parse, parse_value};
 use crate::types::{Head, Inheritance, Ty, Unknowns};
@@ -237,17 +238,19 @@ struct Output {
 
 /// Reads, checks and compiles a program.
 pub(crate) fn load(source: &str, settings: &Settings) -> Result<Code, Vec<Diagnostic>> {
-    let (mut modules, mut mistakes) = parse(STANDARD, false);
+    let (standard, mut mistakes) = parse(STANDARD, false);
+    let mut modules = standard.modules;
     debug_assert!(mistakes.is_empty(), "{mistakes:?}");
     let (own, wrong) = parse(source, settings.ignore_time);
     mistakes.extend(wrong);
-    if own.is_empty() && mistakes.is_empty() {
+    if own.modules.is_empty() && mistakes.is_empty() {
         let mistake = Diagnostic::new("A0105", Span::default(), "this file is empty")
             .label("expected `module`")
             .help("write `module Main;`, classes, and a main block `{ … }`");
         mistakes.push(mistake);
     }
     let parsed = mistakes.is_empty();
+    let own = flatten(own, settings.product.as_deref(), &mut mistakes);
     let (mut own, again): (Vec<Module>, Vec<Module>) =
         { own.into_iter() }.partition(|module| module.name.text != STANDARD_NAME);
     for module in again {
@@ -263,7 +266,7 @@ pub(crate) fn load(source: &str, settings: &Settings) -> Result<Code, Vec<Diagno
     checker.declare();
     // With a part missing, most of what could be said would be wrong.
     if parsed {
-        checker.check(source);
+        checker.check(source, settings.main.as_deref());
     }
     checker.check_settings(settings);
     if !checker.mistakes.is_empty() {
@@ -397,7 +400,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Checks and compiles everything.
-    fn check(&mut self, source: &str) {
+    fn check(&mut self, source: &str, main: Option<&str>) {
         // A partial function's use is checked against what its body does with the functions that it
         // takes.
         let (partial, plain): (Vec<_>, Vec<_>) = (0..self.functions.len() as u32)
@@ -426,7 +429,7 @@ impl<'a> Checker<'a> {
         for class in 0..self.classes.len() as u32 {
             self.class(class);
         }
-        self.main(source);
+        self.main(source, main);
         self.out.functions.shrink_to_fit();
         self.own(own);
     }
@@ -659,18 +662,25 @@ impl<'a> Checker<'a> {
     }
 
     /// The main block: a method of a class without fields.
-    fn main(&mut self, source: &str) {
+    fn main(&mut self, source: &str, wanted: Option<&str>) {
         let with_main: Vec<_> = self
             .modules
             .iter()
             .enumerate()
-            .filter(|(_, m)| m.main.is_some())
+            .filter(|(_, m)| m.main.is_some() && wanted.is_none_or(|name| m.name.text == name))
             .collect();
         let (module, (body, span)) = match &with_main[..] {
             [(module, tree)] => match &tree.main {
                 Some(main) => (*module, main),
                 None => return,
             },
+            [] if wanted.is_some() => {
+                let wanted = wanted.unwrap_or_default();
+                let message = format!("`--main {wanted}`: module `{wanted}` has no main block");
+                let mistake = Diagnostic::new("A0224", Span::default(), message)
+                    .help("name a module that ends with `{ … }`");
+                return self.report(mistake);
+            }
             [] => {
                 let end = source.len() as u32;
                 let span = Span { start: end, end };
@@ -687,7 +697,7 @@ impl<'a> Checker<'a> {
                 };
                 let mistake = Diagnostic::new("A0225", start, "two modules have a main block")
                     .label("the second one")
-                    .help("one file, one program: take the other main blocks out");
+                    .help("say which one runs: `--main MODULE`");
                 return self.report(mistake);
             }
         };

@@ -67,8 +67,16 @@ impl Checker<'_> {
         }
         let short = name.text.rsplit('.').next().unwrap_or(&name.text);
         let excluded = match short {
-            "now" | "timeValue" | "timeDifference" | "timeLessThan" | "deadline"
-            | "durationValue" | "Time" | "Duration" | "lowlevelDeadline" | "InfDuration"
+            "now"
+            | "timeValue"
+            | "timeDifference"
+            | "timeLessThan"
+            | "deadline"
+            | "durationValue"
+            | "Time"
+            | "Duration"
+            | "lowlevelDeadline"
+            | "InfDuration"
             | "currentms"
             | "ms_since_model_start" => Some(Excluded::Time),
             "readln" => Some(Excluded::Foreign),
@@ -78,7 +86,6 @@ impl Checker<'_> {
             | "Resourcetype"
             | "thisDC"
             | "ClassicDeploymentComponent" => Some(Excluded::Deployment),
-            "original" => Some(Excluded::Variability),
             _ => None,
         };
         if let Some(excluded) = excluded {

@@ -3,6 +3,8 @@
 use mazurka_diagnostics::Span;
 use num_bigint::BigInt;
 
+use super::variability::{Trait, TraitExpr};
+
 /// A name and where it stands. Qualified names hold their dots: `ABS.StdLib.List`.
 #[derive(Clone, Debug)]
 pub(crate) struct Name {
@@ -121,6 +123,8 @@ pub(crate) enum ExprKind {
     /// `await o!m()`
     AwaitCall(Box<Expr>, Name, Vec<Expr>),
     Get(Box<Expr>),
+    /// `original(…)`, perhaps of a delta or of the core; gone once traits and deltas are applied.
+    Original(Option<Name>, Vec<Expr>),
 }
 
 #[derive(Clone, Debug)]
@@ -275,6 +279,8 @@ pub(crate) struct Class {
     /// The branches of the recovery block.
     pub recover: Option<Vec<(Pattern, Stmt)>>,
     pub methods: Vec<Method>,
+    /// The traits whose methods it has; gone once they are applied.
+    pub uses: Vec<TraitExpr>,
 }
 
 #[derive(Clone, Debug)]
@@ -301,5 +307,6 @@ pub(crate) struct Module {
     pub exports: Vec<Clause>,
     pub imports: Vec<Clause>,
     pub items: Vec<Item>,
+    pub traits: Vec<Trait>,
     pub main: Option<(Vec<Stmt>, Span)>,
 }

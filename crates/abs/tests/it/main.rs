@@ -5,4 +5,5 @@ mod engines;
 mod language;
 mod random;
 mod small;
+mod variability;
 mod wrong;

@@ -13,10 +13,8 @@ use crate::syntax::token::TokenKind;
 pub(crate) enum Excluded {
     Time,
     Deployment,
-    Variability,
     Foreign,
     Schedulers,
-    Traits,
     Meta,
 }
 
@@ -36,12 +34,6 @@ impl Excluded {
                 "resources and deployment",
                 "take the deployment component out: it changes when things happen, not what can happen",
             ),
-            Excluded::Variability => (
-                "A0303",
-                "deltas and product lines are not explored",
-                "variability",
-                "let the ABS tools flatten the product, and explore the result",
-            ),
             Excluded::Foreign => (
                 "A0304",
                 "foreign code is not explored",
@@ -59,12 +51,6 @@ impl Excluded {
                 "`ABS.Meta` is not explored",
                 "code about code",
                 "write out what it does",
-            ),
-            Excluded::Traits => (
-                "A0306",
-                "traits are not supported",
-                "a trait",
-                "write the methods into the classes that use them",
             ),
         };
         Diagnostic::new(code, span, what).label(why).help(help)

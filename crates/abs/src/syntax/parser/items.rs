@@ -13,9 +13,12 @@ use crate::syntax::token::TokenKind;
 impl Parser<'_> {
     pub(super) fn modules(&mut self) -> Vec<Module> {
         let mut all = Vec::new();
-        if !self.is("module") && self.peek() != &TokenKind::End {
-            let excluded = self.exclude_variability();
-            if !excluded {
+        while self.peek() != &TokenKind::End {
+            let read = if self.is("module") {
+                self.module().map(|module| all.push(module))
+            } else if self.starts_beside() {
+                self.beside()
+            } else {
                 let mistake = Diagnostic::new(
                     "A0105",
                     self.here(),
@@ -23,41 +26,20 @@ impl Parser<'_> {
                 )
                 .label("expected `module`")
                 .help("write `module Main;` above this line");
-                self.mistake(mistake);
-            }
-            self.skip_to_module();
-        }
-        while self.is("module") {
-            match self.module() {
-                Ok(module) => all.push(module),
-                Err(_) => self.skip_to_module(),
+                Err(self.mistake(mistake))
+            };
+            if read.is_err() {
+                self.skip_to_module();
             }
         }
         all
     }
 
     fn skip_to_module(&mut self) {
-        while !self.is("module") && self.peek() != &TokenKind::End {
+        self.next();
+        while !self.is("module") && !self.starts_beside() && self.peek() != &TokenKind::End {
             self.next();
         }
-    }
-
-    /// Reports a declaration of deltas, products or features, if one is here.
-    fn exclude_variability(&mut self) -> bool {
-        let words = [
-            "delta",
-            "productline",
-            "product",
-            "root",
-            "group",
-            "stateupdate",
-            "objectupdate",
-        ];
-        let found = words.iter().any(|word| self.is(word));
-        if found {
-            self.exclude(Excluded::Variability, self.here());
-        }
-        found
     }
 
     fn module(&mut self) -> Parsed<Module> {
@@ -69,9 +51,10 @@ impl Parser<'_> {
             exports: Vec::new(),
             imports: Vec::new(),
             items: Vec::new(),
+            traits: Vec::new(),
             main: None,
         };
-        while !self.is("module") && self.peek() != &TokenKind::End {
+        while !self.is("module") && !self.starts_beside() && self.peek() != &TokenKind::End {
             if self.declaration(&mut module).is_err() {
                 self.recover();
                 // A closing bracket too many.
@@ -84,11 +67,6 @@ impl Parser<'_> {
     fn declaration(&mut self, module: &mut Module) -> Parsed<()> {
         let annotations = self.annotations()?;
         let start = self.here();
-        if self.exclude_variability() {
-            self.next();
-            self.skip_to_module();
-            return Ok(());
-        }
         let item = match *self.peek() {
             TokenKind::Keyword("export") => {
                 let clause = self.clause()?;
@@ -141,7 +119,11 @@ impl Parser<'_> {
                 module.main = Some((body, span));
                 return Ok(());
             }
-            _ if self.is("trait") => return Err(self.exclude(Excluded::Traits, start)),
+            _ if self.is("trait") => {
+                let declared = self.trait_decl()?;
+                module.traits.push(declared);
+                return Ok(());
+            }
             _ => {
                 let reported = self.wanted(
                     "a declaration (`data`, `type`, `def`, `exception`, `interface`, `class`) or the main block",
@@ -150,11 +132,25 @@ impl Parser<'_> {
                 return Err(reported);
             }
         };
+        let name = match &item {
+            Item::Data(data) => &data.name,
+            Item::Def(def) => &def.name,
+            Item::Interface(interface) => &interface.name,
+            Item::Class(class) => &class.name,
+            Item::Synonym(name, _) => name,
+            Item::Exception(constructor) => &constructor.name,
+        };
+        if name.text.contains('.') {
+            let mistake = Diagnostic::new("A0119", name.span, "a declaration is in its module")
+                .label("a name without a module is expected")
+                .help("take the module out");
+            return Err(self.mistake(mistake));
+        }
         module.items.push(item);
         Ok(())
     }
 
-    fn clause(&mut self) -> Parsed<Clause> {
+    pub(super) fn clause(&mut self) -> Parsed<Clause> {
         self.next();
         let names = match self.accept("*") {
             true => None,
@@ -193,9 +189,9 @@ impl Parser<'_> {
         Ok(Constructor { name, fields })
     }
 
-    fn data(&mut self) -> Parsed<Data> {
+    pub(super) fn data(&mut self) -> Parsed<Data> {
         self.next();
-        let name = self.type_name("the name of a data type")?;
+        let name = self.qualified_type("the name of a data type")?;
         let parameters = self.type_parameters()?;
         let mut constructors = Vec::new();
         if self.accept("=") {
@@ -221,10 +217,13 @@ impl Parser<'_> {
         Ok(Parameter { ty, name, fixed })
     }
 
-    fn def(&mut self) -> Parsed<Def> {
+    pub(super) fn def(&mut self) -> Parsed<Def> {
         self.next();
         let result = self.ty()?;
-        let name = self.name("the name of a function")?;
+        let (name, small) = self.qualified("the name of a function")?;
+        if !small {
+            return Err(self.wanted("the name of a function"));
+        }
         let type_parameters = self.type_parameters()?;
         // `def List<B> map<A, B>(fn)(List<A> l)`: names alone are functions.
         let names_only = self.is("(") && matches!(self.peek_at(1), TokenKind::Name(_));
@@ -257,7 +256,7 @@ impl Parser<'_> {
         })
     }
 
-    fn signature(&mut self) -> Parsed<Signature> {
+    pub(super) fn signature(&mut self) -> Parsed<Signature> {
         let annotations = self.annotations()?;
         let mut result = self.ty()?;
         result.nonnull |= annotations.has("Nonnull");
@@ -272,16 +271,16 @@ impl Parser<'_> {
         })
     }
 
-    fn names_after(&mut self, word: &str) -> Parsed<Vec<Name>> {
+    pub(super) fn names_after(&mut self, word: &str) -> Parsed<Vec<Name>> {
         match self.accept(word) {
             true => self.list(|parser| parser.qualified_type("the name of an interface")),
             false => Ok(Vec::new()),
         }
     }
 
-    fn interface(&mut self) -> Parsed<Interface> {
+    pub(super) fn interface(&mut self) -> Parsed<Interface> {
         self.next();
-        let name = self.type_name("the name of an interface")?;
+        let name = self.qualified_type("the name of an interface")?;
         let extends = self.names_after("extends")?;
         self.expect("{")?;
         let mut methods = Vec::new();
@@ -301,9 +300,9 @@ impl Parser<'_> {
         })
     }
 
-    fn class(&mut self) -> Parsed<Class> {
+    pub(super) fn class(&mut self) -> Parsed<Class> {
         self.next();
-        let name = self.type_name("the name of a class")?;
+        let name = self.qualified_type("the name of a class")?;
         let parameters = match self.is("(") {
             true => self.in_brackets(Self::parameter)?,
             false => Vec::new(),
@@ -319,6 +318,7 @@ impl Parser<'_> {
             init: Vec::new(),
             recover: None,
             methods: Vec::new(),
+            uses: Vec::new(),
         };
         while !self.accept("}") {
             if self.peek() == &TokenKind::End {
@@ -331,9 +331,20 @@ impl Parser<'_> {
         Ok(class)
     }
 
+    /// A method of a trait, or of what a delta adds.
+    pub(super) fn method(&mut self) -> Parsed<Method> {
+        let signature = self.signature()?;
+        let body = self.block()?;
+        let end = self.before();
+        Ok(Method {
+            signature,
+            body,
+            end,
+        })
+    }
+
     fn member(&mut self, class: &mut Class) -> Parsed<()> {
         let annotations = self.annotations()?;
-        let start = self.here();
         match () {
             () if self.is("{") => {
                 class.init.extend(self.block()?);
@@ -344,7 +355,13 @@ impl Parser<'_> {
                 class.recover = Some(self.branches()?);
                 return Ok(());
             }
-            () if self.is("uses") => return Err(self.exclude(Excluded::Traits, start)),
+            () if self.is("uses") => {
+                self.next();
+                let used = self.trait_expr()?;
+                class.uses.push(used);
+                self.expect(";")?;
+                return Ok(());
+            }
             () => {}
         }
         let mut ty = self.ty()?;
