@@ -5,7 +5,7 @@ use mazurka_core::{Access, Claims, ProcessId, add_claim};
 use crate::Machine;
 use crate::code::Op;
 use crate::effects::Effects;
-use crate::heap::{OUTPUT, Task};
+use crate::heap::{CLOCK, OUTPUT, Task};
 
 impl Machine {
     /// What a task that rests claims to touch, and the key of these claims.
@@ -14,6 +14,10 @@ impl Machine {
         if self.code.object.is_some() {
             // Whose turn it is depends on everything.
             into.push(Access::write(0));
+            return 0;
+        }
+        if self.is_clock(process) {
+            into.push(Access::write(CLOCK));
             return 0;
         }
         let task = &self.state.tasks[process.index()];
@@ -38,7 +42,7 @@ impl Machine {
         let cog = self.cog(task);
         let (mut holds, mut prints, mut throws) = (false, false, false);
         let mut at = match self.code.ops[task.pc as usize] {
-            Op::Get => task.pc + 1,
+            Op::Get | Op::Block => task.pc + 1,
             _ => task.pc,
         };
         for (number, frame) in task.frames.iter().enumerate().rev() {
@@ -70,6 +74,10 @@ impl Machine {
         }
         if prints && !self.code.observed.no_output {
             add_claim(into, Access::write(OUTPUT));
+        }
+        if self.code.timed {
+            // Time passes only if no task can go on.
+            add_claim(into, Access::read(CLOCK));
         }
         self.claim_cog(cog, holds, process, into);
         // A task that rests in the init block of a new object holds that object's cog too.

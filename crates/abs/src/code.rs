@@ -31,6 +31,10 @@ pub(crate) enum Builtin {
     Logarithm,
     Exponential,
     Absolute,
+    /// The time.
+    Clock,
+    /// How long the task has until its deadline; less than nothing if it has none.
+    Deadline,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -104,6 +108,14 @@ pub(crate) enum Op {
     Guard,
     Resume,
     Suspend,
+    /// Makes of the bounds of a duration the time when it is over.
+    Wake,
+    /// Makes of such a time whether it has come.
+    Elapsed,
+    /// Rests here with the cog until the time that `Wake` made has come.
+    Block,
+    /// Gives the task of the future on the stack a deadline, which lies in a slot.
+    Deadline(u32),
     Throw,
     /// Throws an exception on that a handler was asked for.
     Rethrow,
@@ -228,6 +240,8 @@ impl ClassInfo {
 #[derive(Clone, Debug)]
 pub struct Code {
     pub(crate) source: String,
+    /// Where the files start that the source was put together from.
+    pub(crate) files: Vec<u32>,
     pub(crate) ops: Vec<Op>,
     /// Where each instruction comes from.
     pub(crate) spans: Vec<Span>,
@@ -254,6 +268,8 @@ pub struct Code {
     pub(crate) kept: FxHashSet<u32>,
     /// Calls whose object may be `null`, and uses of futures that may be.
     pub(crate) nulls: FxHashSet<u32>,
+    /// Whether time can pass.
+    pub(crate) timed: bool,
     /// Whether any step may have to wait for a condition.
     pub(crate) guarded: bool,
     pub(crate) may_loop: bool,
@@ -269,6 +285,18 @@ impl Code {
     /// Whether it has been said what to observe.
     pub fn observes(&self) -> bool {
         self.object.is_some() || self.observed != Observed::default()
+    }
+
+    /// The line and the column of a place, in its file.
+    pub(crate) fn line_column(&self, span: Span) -> (usize, usize) {
+        let starts = self.files.iter().filter(|&&start| start <= span.start);
+        let start = starts.max().copied().unwrap_or(0);
+        let inside = Span {
+            start: span.start - start,
+            end: span.end.saturating_sub(start),
+        };
+        let file = self.source.get(start as usize..).unwrap_or_default();
+        inside.line_column(file)
     }
 
     /// Where a frame goes on after the method or init block that the instruction calls.

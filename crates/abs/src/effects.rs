@@ -97,7 +97,8 @@ pub(crate) fn analyse(code: &mut Code) {
     for class in 0..code.classes.len() as u32 {
         code.classes[class as usize].may_hold = may_hold(code, class);
     }
-    let guards = code.ops.contains(&Op::Guard);
+    code.timed = code.ops.contains(&Op::Wake);
+    let guards = code.timed || code.ops.contains(&Op::Guard);
     let classes = code.classes.iter();
     code.guarded = guards || { classes }.any(|class| class.may_hold || class.may_die);
     let own = (code.own as usize..code.ops.len())
@@ -116,6 +117,7 @@ fn starts(code: &Code, class: u32) -> Vec<(u32, bool)> {
             Op::Await => (pc + 1, true),
             Op::Suspend => (pc + 1, false),
             Op::Get => (pc + 1, true),
+            Op::Block => (pc + 1, false),
             Op::Sync { .. } => (pc + 2, true),
             Op::New { .. } => (pc + 1, true),
             Op::Print { .. } => (pc, false),
@@ -201,8 +203,10 @@ fn constant_before(code: &Code, pc: u32) -> Option<&Value> {
 /// Whether this sends a message whose future is used for more than `await f?`: then an exception
 /// may reach the tasks that have the future.
 fn keeps_future(code: &Code, pc: u32) -> bool {
-    let [Op::Async { .. }, next, ..] = code.ops[pc as usize..] else {
-        return false;
+    let (next, pc) = match code.ops[pc as usize..] {
+        [Op::Async { .. }, Op::Deadline(_), next, ..] => (next, pc + 1),
+        [Op::Async { .. }, next, ..] => (next, pc),
+        _ => return false,
     };
     match next {
         Op::Pop => false,
@@ -271,6 +275,7 @@ fn may_hold(code: &Code, class: u32) -> bool {
                     holds |= init_rests(code, class);
                 }
                 Op::Sync { on, .. } if on != u32::MAX => holds = true,
+                Op::Block => holds = true,
                 Op::Get if !after_own_call(code, pc) => holds = true,
                 _ => {}
             }
@@ -365,7 +370,7 @@ impl<'a> Walk<'a> {
         found.others.dedup();
         found.throws = !self.thrown.is_empty();
         let before = start.checked_sub(1).map(|pc| self.code.ops[pc as usize]);
-        let waits = matches!(before, Some(Op::Await | Op::Get));
+        let waits = matches!(before, Some(Op::Await | Op::Get | Op::Block));
         let prints = matches!(self.code.ops[start as usize], Op::Print { .. });
         found.idle = !self.acts && !found.throws && !waits && !prints;
         (found, self.thrown)
@@ -451,6 +456,7 @@ impl<'a> Walk<'a> {
                     self.go(pc + 1, place);
                 }
             }
+            Op::Block => self.found.holds = true,
             Op::Await | Op::Suspend => {}
             op if op.ends() => {}
             _ => self.go(pc + 1, place),

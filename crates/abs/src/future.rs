@@ -130,10 +130,14 @@ impl Machine {
     /// What a task and all that it may still start may touch.
     pub(crate) fn future_of(&self, process: ProcessId, into: &mut Claims) {
         into.clear();
+        if self.is_clock(process) {
+            into.push(Access::ANYTHING);
+            return;
+        }
         let Some(task) = self.task(process).filter(|task| task.life == Life::Alive) else {
             return;
         };
-        if self.code.object.is_some() {
+        if self.code.object.is_some() || self.code.timed {
             into.push(Access::ANYTHING);
             return;
         }

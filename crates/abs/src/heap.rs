@@ -25,6 +25,12 @@ pub(crate) struct ObjectName {
 /// The cell that stands for the output.
 pub(crate) const OUTPUT: u32 = 0;
 
+/// The cell that stands for the time.
+pub(crate) const CLOCK: u32 = 1;
+
+/// The process that lets time pass, if it can.
+pub(crate) const CLOCK_PROCESS: ProcessId = ProcessId(1);
+
 /// The objects and tasks met so far in any execution.
 #[derive(Clone, Debug)]
 pub(crate) struct Names {
@@ -38,13 +44,13 @@ pub(crate) struct Names {
 
 impl Names {
     /// The main task, and the object that it runs on.
-    pub fn new(ranks: Arc<[u32]>) -> Self {
+    pub fn new(ranks: Arc<[u32]>, timed: bool) -> Self {
         let mut names = Self {
             ranks,
-            tasks: ProcessTable::new(1),
+            tasks: ProcessTable::new(1 + u32::from(timed)),
             objects: Vec::new(),
             known: FxHashMap::default(),
-            cells: OUTPUT + 1,
+            cells: CLOCK + 1,
         };
         names.intern(ProcessId(0), u32::MAX, 0, 0);
         names
@@ -167,6 +173,10 @@ pub(crate) struct Task {
     pub steps: u32,
     /// Whether the task that started it uses its future for more than waiting for its end.
     pub kept: bool,
+    /// When the duration is over that it waits for.
+    pub wake: Option<Value>,
+    /// When it should be done.
+    pub deadline: Option<Value>,
     /// Whether it is in the recovery block of its class.
     pub recovers: bool,
     /// What it has returned, or the exception that ended it.
@@ -186,6 +196,8 @@ impl Task {
             objects: 0,
             steps: 0,
             kept: false,
+            wake: None,
+            deadline: None,
             recovers: false,
             result: None,
         }
@@ -201,7 +213,7 @@ impl Task {
             stack,
             self.tasks,
             self.objects,
-            (self.kept, self.recovers),
+            (self.kept, self.recovers, &self.wake, &self.deadline),
             &self.result,
         )
     }
@@ -227,6 +239,8 @@ impl Clone for Task {
         self.steps = other.steps;
         self.kept = other.kept;
         self.recovers = other.recovers;
+        self.wake.clone_from(&other.wake);
+        self.deadline.clone_from(&other.deadline);
         self.result.clone_from(&other.result);
     }
 }
@@ -237,6 +251,7 @@ pub struct State {
     pub(crate) objects: Vec<Object>,
     pub(crate) tasks: Vec<Task>,
     pub(crate) output: Vec<Arc<String>>,
+    pub(crate) now: Value,
 }
 
 impl State {
@@ -261,6 +276,7 @@ impl PartialEq for State {
                 .map(|(at, task)| (at, task.essence()))
                 .eq(other.born().map(|(at, task)| (at, task.essence())))
             && self.output == other.output
+            && self.now == other.now
     }
 }
 
@@ -275,5 +291,6 @@ impl Hash for State {
             (at, task.essence()).hash(hasher);
         }
         self.output.hash(hasher);
+        self.now.hash(hasher);
     }
 }

@@ -53,6 +53,8 @@ pub struct Settings {
     pub object: Option<String>,
     /// The product of a product line that is meant; else the program without its deltas.
     pub product: Option<String>,
+    /// Where the files start that the text was put together from: lines are counted in each.
+    pub files: Vec<u32>,
     /// The module whose main block runs, if several have one.
     pub main: Option<String>,
 }

@@ -35,6 +35,7 @@
 //! undo log and a copy of the task that ran lead back.
 
 use std::cell::RefCell;
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use mazurka_core::{
@@ -44,9 +45,10 @@ use mazurka_core::{
 
 use rustc_hash::FxHashMap;
 
+use crate::arithmetic::compare;
 use crate::code::{Code, Op};
 use crate::future::Futures;
-use crate::heap::{Frame, Life, Names, OUTPUT, Object, State, Task};
+use crate::heap::{CLOCK, CLOCK_PROCESS, Frame, Life, Names, OUTPUT, Object, State, Task};
 use crate::pure::{Calls, Evaluator, Registers};
 use crate::step::{Cpu, Listener, Obstacle, Undo, resolved};
 use crate::value::Value;
@@ -133,13 +135,15 @@ impl Machine {
             true => vec![Access::ANYTHING],
             false => Vec::new(),
         };
-        let names = Names::new(Arc::clone(&code.ranks));
+        let names = Names::new(Arc::clone(&code.ranks), code.timed);
         Self {
             code,
             state: State {
                 objects: vec![object],
-                tasks: vec![task],
+                // The second stands for the clock.
+                tasks: vec![task, Task::unborn()],
                 output: Vec::new(),
+                now: Value::Int(0),
             },
             names,
             run: Vec::new(),
@@ -277,6 +281,9 @@ impl Machine {
                 _ => Some(Blocker::Anything),
             };
         }
+        if ops[pc] == Op::Block {
+            return (!self.has_come(task.wake.as_ref())).then_some(Blocker::Claims);
+        }
         if pc == 0 || ops[pc - 1] != Op::Await {
             return None;
         }
@@ -288,6 +295,70 @@ impl Machine {
             return open(future);
         }
         self.closed_guard(process, task)
+    }
+
+    /// Whether a process is the one that lets time pass.
+    pub(crate) fn is_clock(&self, process: ProcessId) -> bool {
+        self.code.timed && process == CLOCK_PROCESS
+    }
+
+    fn has_come(&self, time: Option<&Value>) -> bool {
+        time.is_none_or(|time| compare(time, &self.state.now) != Ordering::Greater)
+    }
+
+    /// The time that comes next, if no task can go on before: when the first duration is over.
+    pub(crate) fn next_time(&self) -> Option<&Value> {
+        let mut first: Option<&Value> = None;
+        for (number, task) in self.state.tasks.iter().enumerate() {
+            if task.life != Life::Alive {
+                continue;
+            }
+            if self.can_step(ProcessId(number as u32), task) {
+                return None;
+            }
+            let wake = task.wake.as_ref().filter(|wake| !self.has_come(Some(wake)));
+            if let Some(wake) = wake
+                && first.is_none_or(|first| compare(wake, first) == Ordering::Less)
+            {
+                first = Some(wake);
+            }
+        }
+        first
+    }
+
+    /// Lets time pass.
+    fn tick(&mut self) -> Result<&Event, StepError> {
+        let Some(next) = self.next_time().cloned() else {
+            return Err(StepError::NotReady);
+        };
+        let depth = self.depth;
+        if self.run.len() == depth {
+            self.run.push(Event::new(CLOCK_PROCESS, 0));
+            self.taken.push(Taken {
+                process: CLOCK_PROCESS,
+                task: Task::unborn(),
+                undo: 0,
+                unfinished: 0,
+            });
+        }
+        let clock = &mut self.state.tasks[CLOCK_PROCESS.index()];
+        let taken = &mut self.taken[depth];
+        taken.process = CLOCK_PROCESS;
+        taken.task.clone_from(clock);
+        taken.undo = self.undo.len();
+        taken.unfinished = self.unfinished;
+        let event = &mut self.run[depth];
+        event.reset(CLOCK_PROCESS, clock.steps);
+        clock.steps += 1;
+        event.claims.clear();
+        event.claims.push(Access::write(CLOCK));
+        event.claims_key = 0;
+        event.wait = Wait::Guard;
+        event.touched.push(Access::write(CLOCK));
+        let old = std::mem::replace(&mut self.state.now, next);
+        self.undo.push(Undo::Clock(old));
+        self.depth += 1;
+        Ok(&self.run[depth])
     }
 
     /// Whether a task runs on a dead object, and its next step finds out.
@@ -322,6 +393,8 @@ impl Machine {
             objects: &self.state.objects,
             object: frame.object,
             task: process.0,
+            now: &self.state.now,
+            deadline: task.deadline.as_ref(),
         };
         let mut pc = task.pc;
         let mut fuel = self.max_local;
@@ -369,6 +442,9 @@ impl Machine {
             .then(u64::from(task.pc))
             .then((u64::from(task.tasks) << 32) | u64::from(task.objects))
             .then(u64::from(task.kept) + 2 * u64::from(task.recovers));
+        for time in [&task.wake, &task.deadline].into_iter().flatten() {
+            all = time.fingerprint(all, &self.names);
+        }
         for frame in &task.frames {
             all = all
                 .then((u64::from(frame.call) << 32) | u64::from(frame.base))
@@ -467,6 +543,14 @@ impl Execution for Machine {
 
     #[inline]
     fn status(&self, process: ProcessId) -> Status {
+        if self.is_clock(process) {
+            let alive = |task: &Task| task.life == Life::Alive;
+            return match self.next_time() {
+                Some(_) => Status::Ready,
+                None if self.state.tasks.iter().any(alive) => Status::Waiting,
+                None => Status::Ended,
+            };
+        }
         let Some(task) = self.state.tasks.get(process.index()) else {
             return Status::Unborn;
         };
@@ -489,10 +573,8 @@ impl Execution for Machine {
     }
 
     fn claims(&self, process: ProcessId, into: &mut Claims) {
-        match self
-            .task(process)
-            .is_some_and(|task| task.life == Life::Alive)
-        {
+        let alive = |task: &Task| task.life == Life::Alive;
+        match self.is_clock(process) || self.task(process).is_some_and(alive) {
             true => {
                 self.claims_of(process, into);
             }
@@ -501,6 +583,9 @@ impl Execution for Machine {
     }
 
     fn wait(&self, process: ProcessId) -> Wait {
+        if self.is_clock(process) {
+            return Wait::Guard;
+        }
         let Some(task) = self.task(process).filter(|task| task.life == Life::Alive) else {
             return Wait::Never;
         };
@@ -511,6 +596,9 @@ impl Execution for Machine {
         // Who holds the cog waits for nothing but the future.
         if self.code.ops[pc] == Op::Get {
             return Wait::Process;
+        }
+        if self.code.ops[pc] == Op::Block {
+            return Wait::Guard;
         }
         let root = &self.state.objects[self.cog(task) as usize];
         if self.code.classes[root.class as usize].may_hold || self.has_condition(task) {
@@ -524,6 +612,9 @@ impl Execution for Machine {
     }
 
     fn step(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<&Event, StepError> {
+        if self.is_clock(process) {
+            return self.tick();
+        }
         if self
             .task(process)
             .is_none_or(|task| task.life != Life::Alive)
@@ -549,6 +640,7 @@ impl Execution for Machine {
                     Some(Undo::Holder(cog, holder)) => {
                         self.state.objects[cog as usize].holder = holder
                     }
+                    Some(Undo::Clock(now)) => self.state.now = now,
                     Some(Undo::Died(object)) => self.state.objects[object as usize].dead = false,
                     Some(Undo::TaskBorn(task)) => {
                         let task = &mut self.state.tasks[task as usize];
@@ -632,6 +724,7 @@ impl Semantics for Machine {
             let fields = object.fields.iter();
             all = all.and(fields.fold(start, |seen, value| value.fingerprint(seen, &self.names)));
         }
+        let all = all.and(self.state.now.fingerprint(Fingerprint::EMPTY, &self.names));
         self.output(all)
     }
 
@@ -645,6 +738,9 @@ impl Semantics for Machine {
         let start = Fingerprint::EMPTY.then(u64::from(cell as u32 == OUTPUT));
         if cell as u32 == OUTPUT {
             return self.output(start);
+        }
+        if cell as u32 == CLOCK {
+            return self.state.now.fingerprint(start.then(2), &self.names);
         }
         let number = self.names.owner(cell as u32);
         let name = self.names.object(number);

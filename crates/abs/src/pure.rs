@@ -29,6 +29,9 @@ pub(crate) struct Evaluator<'a> {
     /// `this` and the task.
     pub object: u32,
     pub task: u32,
+    pub now: &'a Value,
+    /// When the task should be done.
+    pub deadline: Option<&'a Value>,
 }
 
 /// A place to come back to.
@@ -163,6 +166,11 @@ impl Evaluator<'_> {
             Op::Implements(interface) => {
                 let yes = matches!(pop(stack), Value::Object(object) if self.implements(object, interface));
                 stack.push(Value::Bool(yes));
+            }
+            Op::Elapsed => {
+                let wake = pop(stack);
+                let order = arithmetic::compare(&wake, self.now);
+                stack.push(Value::Bool(order != std::cmp::Ordering::Greater));
             }
             Op::NoMatch | Op::Impossible => {
                 return Err(self.exception(self.code.exceptions.pattern_match_failed));
@@ -312,6 +320,18 @@ impl Evaluator<'_> {
             },
             Builtin::SquareRoot => Value::Float(float(&pop(stack))?.sqrt()),
             Builtin::Logarithm => Value::Float(float(&pop(stack))?.ln()),
+            Builtin::Clock => self.now.clone(),
+            Builtin::Deadline => match self.deadline {
+                None => Value::Int(-1),
+                Some(end) => {
+                    let left =
+                        arithmetic::binary(Binary::Subtract, end, self.now).map_err(trouble)?;
+                    match arithmetic::compare(&left, &Value::Int(0)) {
+                        std::cmp::Ordering::Less => Value::Int(0),
+                        _ => left,
+                    }
+                }
+            },
             Builtin::Absolute => arithmetic::absolute(pop(stack)).map_err(trouble)?,
             Builtin::Exponential => Value::Float(float(&pop(stack))?.exp()),
         };

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use mazurka_core::{Access, Event, Mishap, MishapKind, Outcome, ProcessId, StepError};
 
+use crate::arithmetic::{binary, compare};
 use crate::code::{Code, Op};
 use crate::heap::{Frame, Life, Names, OUTPUT, Object, State, Task};
 use crate::pure::{Calls, Evaluator, Fault, Registers, pop, spend};
+use crate::syntax::ast::Binary;
 use crate::text::object_name;
 use crate::value::Value;
 
@@ -22,6 +24,7 @@ pub(crate) enum Undo {
     TaskBorn(u32),
     ObjectBorn(u32),
     Output,
+    Clock(Value),
 }
 
 /// Why a step was not made.
@@ -209,6 +212,8 @@ impl<L: Listener> Cpu<'_, L> {
             objects: &self.state.objects,
             object,
             task: self.process.0,
+            now: &self.state.now,
+            deadline: None,
         }
     }
 
@@ -223,6 +228,8 @@ impl<L: Listener> Cpu<'_, L> {
             objects: &self.state.objects,
             object: frame.object,
             task: self.process.0,
+            now: &self.state.now,
+            deadline: task.deadline.as_ref(),
         };
         evaluator.run(Registers {
             pc,
@@ -261,6 +268,14 @@ impl<L: Listener> Cpu<'_, L> {
                 return Err(Obstacle::Blocked);
             }
             self.join(future);
+        }
+        if self.code.ops[pc as usize] == Op::Block {
+            let order = |wake: &Value| compare(wake, &self.state.now);
+            if task.wake.as_ref().map(order) == Some(std::cmp::Ordering::Greater) {
+                return Err(Obstacle::Blocked);
+            }
+            task.wake = None;
+            pc += 1;
         }
         loop {
             let result = match self.pure(pc, task) {
@@ -369,6 +384,7 @@ impl<L: Listener> Cpu<'_, L> {
         task.frames.clear();
         task.stack.clear();
         task.pc = 0;
+        task.wake = None;
     }
 
     /// Looks for the handler of an exception, from the inside out.
@@ -455,7 +471,20 @@ impl<L: Listener> Cpu<'_, L> {
                     return Err(Halt::Obstacle(Obstacle::Blocked));
                 }
             }
-            Op::Resume => {}
+            Op::Resume => task.wake = None,
+            Op::Wake => self.wake(task)?,
+            Op::Block => return Ok(Next::Rest(Rest::Holding(pc))),
+            Op::Deadline(slot) => {
+                let base = task.frames.last().map_or(0, |frame| frame.base);
+                let end = match &task.stack[(base + slot) as usize] {
+                    Value::Data(data) => data.parts.first().cloned(),
+                    _ => None,
+                };
+                let end = end.map(|left| binary(Binary::Add, &left, &self.state.now));
+                if let (Some(Ok(end)), Some(Value::Future(child))) = (end, task.stack.last()) {
+                    self.state.tasks[*child as usize].deadline = Some(end);
+                }
+            }
             Op::Throw | Op::Rethrow => {
                 return Err(Halt::Fault(Fault::Exception(pop(&mut task.stack))));
             }
@@ -543,19 +572,44 @@ impl<L: Listener> Cpu<'_, L> {
         !self.event.spawned.is_empty() || self.event.touched.contains(&Access::write(OUTPUT))
     }
 
+    /// A duration starts: it takes the least or the longest time.
+    fn wake(&mut self, task: &mut Task) -> Result<(), Halt> {
+        let (max, min) = (pop(&mut task.stack), pop(&mut task.stack));
+        let longer = compare(&min, &max) == std::cmp::Ordering::Less;
+        let chosen = match longer && self.choose(2)? == 1 {
+            true => max,
+            false => min,
+        };
+        let wake = binary(Binary::Add, &self.state.now, &chosen);
+        let wake = wake.map_err(|_| Halt::Fault(Fault::TooMuch))?;
+        // Of several durations of one guard the last one to be over matters.
+        let later = |known: &Value| compare(known, &wake) == std::cmp::Ordering::Greater;
+        if !task.wake.as_ref().is_some_and(later) {
+            task.wake = Some(wake.clone());
+        }
+        task.stack.push(wake);
+        Ok(())
+    }
+
     fn random(&mut self, task: &mut Task) -> Result<(), Halt> {
         let end = match pop(&mut task.stack) {
             Value::Int(below) => below.max(1),
             _ => return Err(Halt::Fault(Fault::TooMuch)),
         };
+        let value = self.choose(end)?;
+        task.stack.push(Value::Int(value));
+        Ok(())
+    }
+
+    /// One of so many values, as the schedule has it.
+    fn choose(&mut self, end: i64) -> Result<i64, Halt> {
         let asked = self.outcomes.get(self.event.outcomes.len()).copied();
         let value = asked.unwrap_or(0);
         if !(0..end).contains(&value) {
             return Err(Halt::Obstacle(Obstacle::NoSuchOutcome));
         }
         self.event.outcomes.push(Outcome { value, end });
-        task.stack.push(Value::Int(value));
-        Ok(())
+        Ok(value)
     }
 
     /// `new`: makes the object.
@@ -677,6 +731,8 @@ impl<L: Listener> Cpu<'_, L> {
         new.steps = 0;
         new.kept = false;
         new.recovers = false;
+        new.wake = None;
+        new.deadline = None;
         new.result = None;
         self.event.spawned.push(child);
         self.undo.push(Undo::TaskBorn(child.0));

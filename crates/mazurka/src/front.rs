@@ -308,6 +308,11 @@ fn abs_settings(set: &[(String, String)]) -> mazurka_abs::Settings {
         match name.as_str() {
             "@ignore-time" => settings.ignore_time = true,
             "@object" => settings.object = Some(value.clone()),
+            "@product" => settings.product = Some(value.clone()),
+            "@main" => settings.main = Some(value.clone()),
+            "@files" => {
+                settings.files = value.split(',').filter_map(|at| at.parse().ok()).collect()
+            }
             "@observe" => settings.observed = mazurka_abs::Observed::parse(value),
             _ => settings.constants.push((name.clone(), value.clone())),
         }

@@ -676,6 +676,8 @@ fn builtin(name: &str) -> Option<Builtin> {
         "log" => Builtin::Logarithm,
         "exp" => Builtin::Exponential,
         "abs" => Builtin::Absolute,
+        "currentms" => Builtin::Clock,
+        "lowlevelDeadline" => Builtin::Deadline,
         // `println`, `print` and `random` stand alone.
         _ => return None,
     })

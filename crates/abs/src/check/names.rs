@@ -67,18 +67,7 @@ impl Checker<'_> {
         }
         let short = name.text.rsplit('.').next().unwrap_or(&name.text);
         let excluded = match short {
-            "now"
-            | "timeValue"
-            | "timeDifference"
-            | "timeLessThan"
-            | "deadline"
-            | "durationValue"
-            | "Time"
-            | "Duration"
-            | "lowlevelDeadline"
-            | "InfDuration"
-            | "currentms"
-            | "ms_since_model_start" => Some(Excluded::Time),
+            "ms_since_model_start" => Some(Excluded::Time),
             "readln" => Some(Excluded::Foreign),
             "DC"
             | "DeploymentComponent"

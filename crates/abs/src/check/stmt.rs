@@ -68,8 +68,29 @@ impl<'a> Checker<'a> {
 
     fn stmt(&mut self, stmt: &'a Stmt) {
         let span = stmt.span;
+        if let Some(deadline) = &stmt.deadline {
+            let name = format!("{STANDARD_NAME}.Duration");
+            if let Some(TypeDef::Data(data)) = self.types.get(&name) {
+                let ty = Ty::Made(Head::Data(*data), Vec::new());
+                self.expr_as(deadline, &ty);
+                let slot = self.slot();
+                self.emit(Op::Set(slot), span);
+                self.body().deadline = Some(slot);
+            }
+        }
+        self.stmt_kind(stmt, span);
+        self.body().deadline = None;
+    }
+
+    fn stmt_kind(&mut self, stmt: &'a Stmt, span: Span) {
         match &stmt.kind {
             StmtKind::Skip => {}
+            StmtKind::Duration(min, max) => {
+                self.waits(span);
+                self.duration(min, max.as_ref(), span);
+                self.emit(Op::Pop, span);
+                self.emit(Op::Block, span);
+            }
             StmtKind::Declare {
                 ty: written,
                 name,
@@ -430,10 +451,25 @@ impl<'a> Checker<'a> {
 
     fn await_stmt(&mut self, guards: &'a [Guard], span: Span) {
         self.waits(span);
+        // Durations start now.
+        let mut ends = Vec::new();
+        for guard in guards {
+            if let Guard::Duration(Some((min, max))) = guard {
+                self.duration(min, max.as_ref(), span);
+                let slot = self.slot();
+                self.emit(Op::Set(slot), span);
+                ends.push(slot);
+            }
+        }
         self.emit(Op::Await, span);
+        for slot in ends {
+            self.emit(Op::Local(slot), span);
+            self.emit(Op::Elapsed, span);
+            self.emit(Op::Guard, span);
+        }
         for guard in guards {
             match guard {
-                Guard::Duration => {}
+                Guard::Duration(_) => {}
                 Guard::Claim(future) => {
                     self.future_expr(future);
                     self.derefs(Head::Future);
@@ -495,6 +531,13 @@ impl<'a> Checker<'a> {
         self.emit(Op::Claim, span);
         self.emit(Op::Resume, span);
         (slot, result)
+    }
+
+    /// Starts a duration, and puts the time on the stack when it is over.
+    fn duration(&mut self, min: &'a Expr, max: Option<&'a Expr>, span: Span) {
+        self.expr_as(min, &Ty::RAT);
+        self.expr_as(max.unwrap_or(min), &Ty::RAT);
+        self.emit(Op::Wake, span);
     }
 
     /// The branches of a recovery block, with the exception in a slot.
@@ -697,6 +740,9 @@ impl<'a> Checker<'a> {
             },
         };
         self.emit(op, span);
+        if let (false, Some(slot)) = (synchronous, self.body().deadline) {
+            self.emit(Op::Deadline(slot), span);
+        }
         signature.result
     }
 }

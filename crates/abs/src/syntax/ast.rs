@@ -146,14 +146,16 @@ pub(crate) enum PatternKind {
 pub(crate) struct Stmt {
     pub kind: StmtKind,
     pub span: Span,
+    /// The deadline of the calls in it.
+    pub deadline: Option<Expr>,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) enum Guard {
     Claim(Expr),
     Condition(Expr),
-    /// `duration(…)`, with time ignored.
-    Duration,
+    /// `duration(min, max)`; none if time is ignored.
+    Duration(Option<(Expr, Option<Expr>)>),
 }
 
 #[derive(Clone, Debug)]
@@ -193,6 +195,8 @@ pub(crate) enum StmtKind {
     Die(Expr),
     Await(Vec<Guard>),
     Suspend,
+    /// `duration(min, max);`
+    Duration(Expr, Option<Expr>),
     Expr(Expr),
 }
 

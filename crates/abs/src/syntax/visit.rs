@@ -34,6 +34,7 @@ fn stmts(all: &mut [Stmt], change: Change<'_>) {
 }
 
 fn stmt(all: &mut Stmt, change: Change<'_>) {
+    all.deadline.iter_mut().for_each(|e| expr(e, change));
     match &mut all.kind {
         StmtKind::Declare { value, .. } => value.iter_mut().for_each(|e| expr(e, change)),
         StmtKind::Assign { value, .. } => expr(value, change),
@@ -43,6 +44,10 @@ fn stmt(all: &mut Stmt, change: Change<'_>) {
         | StmtKind::Throw(e)
         | StmtKind::Die(e)
         | StmtKind::Expr(e) => expr(e, change),
+        StmtKind::Duration(min, max) => {
+            expr(min, change);
+            max.iter_mut().for_each(|max| expr(max, change));
+        }
         StmtKind::Block(inner) => stmts(inner, change),
         StmtKind::If(condition, yes, no) => {
             expr(condition, change);
@@ -78,7 +83,12 @@ fn stmt(all: &mut Stmt, change: Change<'_>) {
             for guard in guards {
                 match guard {
                     Guard::Claim(e) | Guard::Condition(e) => expr(e, change),
-                    Guard::Duration => {}
+                    Guard::Duration(bounds) => {
+                        if let Some((min, max)) = bounds {
+                            expr(min, change);
+                            max.iter_mut().for_each(|max| expr(max, change));
+                        }
+                    }
                 }
             }
         }

@@ -452,6 +452,44 @@ fn random_is_explored_within_expressions() {
     );
 }
 
+/// The names that `ABS.StdLib` exports, as the manual has them.
+const STANDARD: &str =
+    "Destiny Unit String Int Rat Float Bool Fut Exception Object True False and not
+    max min abs pow sqrt_newton exp_newton random truncate float rat floor ceil sqrt log exp
+    numerator denominator Maybe Nothing Just isJust fromJust fromJustDefault Either Left Right left
+    right isLeft isRight Pair fst snd Triple fstT sndT trdT trd Set EmptySet Insert set contains
+    emptySet size elements union intersection difference isSubset insertElement remove take
+    takeMaybe hasNext next List Nil Cons head tail list length isEmpty nth without concatenate
+    appendright reverse copy range Map EmptyMap InsertAssoc map emptyMap removeKey values keys
+    entries lookup lookupMaybe lookupUnsafe lookupDefault insert put lookupReverse
+    lookupReverseDefault toString intToString substr strlen Time timeValue currentms now
+    timeDifference timeLessThan Duration InfDuration durationValue isDurationInfinite addDuration
+    subtractDuration durationLessThan subtractFromDuration lowlevelDeadline deadline Deadline
+    Critical Spec ObjInv Ensures Requires WhileInv Resolves Local Role Succeeds Overlaps Annotation
+    TypeAnnotation LocationType Far Near Somewhere Infer NullableType Nonnull Nullable COG Plain
+    Final Atomic Readonly HTTPName HTTPCallable DomainClass Expansion ExpansionCall filter foldl
+    foldr watch watchEx println print DivisionByZeroException AssertionFailException
+    PatternMatchFailException NullPointerException StackOverflowEcxeption HeapOverflowException
+    KeyboardInterruptException ObjectDeadException";
+
+#[test]
+fn every_name_of_the_standard_library_is_there_or_refused() {
+    for name in STANDARD.split_whitespace() {
+        let source = format!("module M; import {name} from ABS.StdLib; {{ skip; }}");
+        let loaded = load(&source, &Settings::default());
+        assert!(loaded.is_ok(), "{name}: {loaded:?}");
+    }
+    for (call, code) in [
+        ("Int x = ms_since_model_start();", "A0301"),
+        ("String x = readln();", "A0304"),
+        ("DeploymentComponent x = thisDC();", "A0302"),
+    ] {
+        let source = format!("module M; {{ {call} }}");
+        let mistakes = load(&source, &Settings::default()).unwrap_err();
+        assert_eq!(mistakes[0].code, code, "{call}");
+    }
+}
+
 #[test]
 fn long_lists_and_deep_recursion_do_not_use_up_the_stack() {
     shows("println(toString(length(range(1, 50000))));", "50000\n");
@@ -484,10 +522,6 @@ fn endless_work_is_given_up() {
 #[test]
 fn time_is_ignored_if_so_asked() {
     let source = "module M; class C { Unit run() { duration(1, 2); await duration(1, 1); println(\"done\"); } } { new C(); }";
-    assert_eq!(
-        load(source, &Settings::default()).unwrap_err()[0].code,
-        "A0301"
-    );
     let settings = Settings {
         ignore_time: true,
         ..Settings::default()

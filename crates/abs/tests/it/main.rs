@@ -5,5 +5,6 @@ mod engines;
 mod language;
 mod random;
 mod small;
+mod time;
 mod variability;
 mod wrong;

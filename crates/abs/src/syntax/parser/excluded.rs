@@ -24,9 +24,9 @@ impl Excluded {
         let (code, what, why, help) = match self {
             Excluded::Time => (
                 "A0301",
-                "time is not explored",
-                "Timed ABS",
-                "`--ignore-time` treats durations as release points; take the rest of the clock out",
+                "the time of the machine is not explored",
+                "real time",
+                "use `now()`, the time of the model, and no `now()` with `--ignore-time`",
             ),
             Excluded::Deployment => (
                 "A0302",
@@ -84,8 +84,8 @@ impl Parser<'_> {
                     self.next();
                 }
                 let excluded = match word.as_str() {
-                    "Deadline" | "Cost" if !self.ignore_time => Some(Excluded::Time),
-                    "DC" | "Size" => Some(Excluded::Deployment),
+                    "Cost" if self.ignore_time => None,
+                    "DC" | "Size" | "Cost" => Some(Excluded::Deployment),
                     "Foreign" => Some(Excluded::Foreign),
                     "Scheduler" => Some(Excluded::Schedulers),
                     _ => None,

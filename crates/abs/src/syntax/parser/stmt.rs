@@ -32,9 +32,11 @@ impl Parser<'_> {
                 ty.nonnull |= annotations.has("Nonnull");
                 *fixed = annotations.has("Final");
             }
+            let deadline = annotations.labelled("Deadline").cloned();
             Ok(Stmt {
                 kind,
                 span: start.to(parser.before()),
+                deadline: deadline.filter(|_| !parser.ignore_time),
             })
         })
     }
@@ -99,9 +101,10 @@ impl Parser<'_> {
                 "await" => self.await_stmt()?,
                 "duration" => {
                     self.next();
-                    self.in_brackets(Self::expr)?;
-                    self.time(start)?;
-                    StmtKind::Suspend
+                    match self.bounds()? {
+                        Some((min, max)) => StmtKind::Duration(min, max),
+                        None => StmtKind::Suspend,
+                    }
                 }
                 "die" => {
                     self.next();
@@ -116,11 +119,16 @@ impl Parser<'_> {
         Ok(kind)
     }
 
-    fn time(&mut self, span: mazurka_diagnostics::Span) -> Parsed<()> {
-        if !self.ignore_time {
-            self.exclude(Excluded::Time, span);
-        }
-        Ok(())
+    /// The least and the longest time, unless time is ignored.
+    fn bounds(&mut self) -> Parsed<Option<(Expr, Option<Expr>)>> {
+        self.expect("(")?;
+        let min = self.expr()?;
+        let max = match self.accept(",") {
+            true => Some(self.expr()?),
+            false => None,
+        };
+        self.expect(")")?;
+        Ok((!self.ignore_time).then_some((min, max)))
     }
 
     /// A declaration, an assignment or an expression.
@@ -256,11 +264,9 @@ impl Parser<'_> {
         self.next();
         let mut guards = Vec::new();
         loop {
-            let here = self.here();
             if self.accept("duration") {
-                self.in_brackets(Self::expr)?;
-                self.time(here)?;
-                guards.push(Guard::Duration);
+                let bounds = self.bounds()?;
+                guards.push(Guard::Duration(bounds));
             } else {
                 let expr = self.expr()?;
                 guards.push(match self.accept("?") {
