@@ -154,15 +154,16 @@ impl Evaluator<'_> {
                 }
                 stack.push(self.text(all, at.fuel)?);
             }
-            Op::Cast(interface) => match stack.last_mut() {
-                Some(value) => match value {
-                    Value::Object(object) if !self.implements(*object, interface) => {
-                        *value = Value::Null;
-                    }
-                    _ => {}
-                },
-                None => {}
-            },
+            Op::Cast(interface) => {
+                let unfit = match stack.last() {
+                    Some(Value::Object(object)) => !self.implements(*object, interface),
+                    _ => false,
+                };
+                if unfit {
+                    pop(stack);
+                    stack.push(Value::Null);
+                }
+            }
             Op::Implements(interface) => {
                 let yes = matches!(pop(stack), Value::Object(object) if self.implements(object, interface));
                 stack.push(Value::Bool(yes));
