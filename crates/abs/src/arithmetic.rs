@@ -174,3 +174,11 @@ pub(crate) fn written(value: &Value) -> Option<String> {
         _ => None,
     }
 }
+
+/// The number without its sign.
+pub(crate) fn absolute(value: Value) -> Result<Value, Trouble> {
+    match compare(&value, &Value::Int(0)) {
+        Ordering::Less => unary(Unary::Negate, &value),
+        _ => Ok(value),
+    }
+}

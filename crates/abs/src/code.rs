@@ -4,6 +4,8 @@
 //! nothing but the stack (they read fields); functions consist of these alone. The others are for
 //! methods.
 
+use std::sync::Arc;
+
 use mazurka_core::Fairness;
 use mazurka_diagnostics::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -28,6 +30,11 @@ pub(crate) enum Builtin {
     SquareRoot,
     Logarithm,
     Exponential,
+    Absolute,
+    /// The time.
+    Clock,
+    /// How long the task has until its deadline; less than nothing if it has none.
+    Deadline,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -69,6 +76,8 @@ pub(crate) enum Op {
     Implements(u32),
     /// No pattern matches.
     NoMatch,
+    /// Behind patterns of which one always matches.
+    Impossible,
     Pop,
     // For methods only.
     SetField(u32),
@@ -99,7 +108,21 @@ pub(crate) enum Op {
     Guard,
     Resume,
     Suspend,
+    /// Makes of the bounds of a duration the time when it is over.
+    Wake,
+    /// Makes of such a time whether it has come.
+    Elapsed,
+    /// Rests here with the cog until the time that `Wake` made has come.
+    Block,
+    /// Gives the task of the future on the stack a deadline, which lies in a slot.
+    Deadline(u32),
     Throw,
+    /// Throws an exception on that a handler was asked for.
+    Rethrow,
+    /// Kills the object with an exception.
+    Die,
+    /// A recovery block is done.
+    Recovered,
     Assert,
     Print {
         line: bool,
@@ -107,6 +130,24 @@ pub(crate) enum Op {
     Random,
     /// Returns from a method.
     Leave,
+}
+
+impl Op {
+    /// Whether no instruction follows in the same method or function.
+    pub fn ends(self) -> bool {
+        matches!(
+            self,
+            Op::Return
+                | Op::Leave
+                | Op::Created
+                | Op::Recovered
+                | Op::Throw
+                | Op::Rethrow
+                | Op::Die
+                | Op::NoMatch
+                | Op::Impossible
+        )
+    }
 }
 
 /// Where an exception goes that is thrown in a range of code.
@@ -119,6 +160,15 @@ pub(crate) struct Handler {
     pub target: u32,
     /// Where the exception is put.
     pub slot: u32,
+    pub catches: Caught,
+}
+
+/// Which exceptions a handler does not throw on.
+#[derive(Clone, Debug)]
+pub(crate) enum Caught {
+    All,
+    /// At least those of these constructors.
+    These(Vec<u32>),
 }
 
 impl Handler {
@@ -166,14 +216,32 @@ pub(crate) struct ClassInfo {
     pub run: Option<u32>,
     /// The interfaces that it implements, with all that these extend.
     pub interfaces: Vec<u32>,
+    /// The recovery block, with the exception in its first slot, and its slots.
+    pub recover: Option<(u32, u32)>,
     /// Whether a task may hold a cog whose first object is of this class while it waits.
     pub may_hold: bool,
+    /// Whether an object of this class may be killed by an exception.
+    pub may_die: bool,
+}
+
+impl ClassInfo {
+    /// Of the cells of an object, the one that stands for its cog. The fields are before it.
+    pub fn cog_cell(&self) -> u32 {
+        self.fields.len() as u32
+    }
+
+    /// The cell that stands for whether the object lives.
+    pub fn life_cell(&self) -> u32 {
+        self.fields.len() as u32 + 1
+    }
 }
 
 /// A program, compiled.
 #[derive(Clone, Debug)]
 pub struct Code {
     pub(crate) source: String,
+    /// Where the files start that the source was put together from.
+    pub(crate) files: Vec<u32>,
     pub(crate) ops: Vec<Op>,
     /// Where each instruction comes from.
     pub(crate) spans: Vec<Span>,
@@ -182,6 +250,8 @@ pub struct Code {
     pub(crate) handlers: Vec<Handler>,
     pub(crate) constants: Vec<Value>,
     pub(crate) constructors: Vec<ConstructorInfo>,
+    /// The place of each constructor in the order of their names, by which values are compared.
+    pub(crate) ranks: Arc<[u32]>,
     pub(crate) functions: Vec<FunctionInfo>,
     /// The first is that of the main block.
     pub(crate) classes: Vec<ClassInfo>,
@@ -196,6 +266,10 @@ pub struct Code {
     pub(crate) carrying: FxHashSet<u32>,
     /// Where a message is sent whose future is kept for more than to wait for its end.
     pub(crate) kept: FxHashSet<u32>,
+    /// Calls whose object may be `null`, and uses of futures that may be.
+    pub(crate) nulls: FxHashSet<u32>,
+    /// Whether time can pass.
+    pub(crate) timed: bool,
     /// Whether any step may have to wait for a condition.
     pub(crate) guarded: bool,
     pub(crate) may_loop: bool,
@@ -211,6 +285,32 @@ impl Code {
     /// Whether it has been said what to observe.
     pub fn observes(&self) -> bool {
         self.object.is_some() || self.observed != Observed::default()
+    }
+
+    /// The line and the column of a place, in its file.
+    pub(crate) fn line_column(&self, span: Span) -> (usize, usize) {
+        let starts = self.files.iter().filter(|&&start| start <= span.start);
+        let start = starts.max().copied().unwrap_or(0);
+        let inside = Span {
+            start: span.start - start,
+            end: span.end.saturating_sub(start),
+        };
+        let file = self.source.get(start as usize..).unwrap_or_default();
+        inside.line_column(file)
+    }
+
+    /// Where a frame goes on after the method or init block that the instruction calls.
+    pub(crate) fn after_call(&self, call: u32) -> u32 {
+        match self.ops[call as usize] {
+            Op::New { .. } => call + 1,
+            _ => call + 2,
+        }
+    }
+
+    /// Whether a run that starts here comes to rest without having done anything. Then it does not
+    /// matter whether its object lives: the next one finds out.
+    pub(crate) fn is_idle(&self, pc: u32) -> bool {
+        self.effects.get(&pc).is_some_and(|effects| effects.idle)
     }
 
     /// Whether the program states a property besides determinism.
@@ -261,7 +361,8 @@ pub(crate) struct Exceptions {
     pub assertion_failed: u32,
     pub pattern_match_failed: u32,
     pub null_pointer: u32,
-    pub bad_cast: u32,
-    pub nil: u32,
-    pub cons: u32,
+    pub object_dead: u32,
+    /// What is written as a list: how it begins, and the constructors of what is empty and of what
+    /// has one element more.
+    pub lists: [(&'static str, u32, u32); 3],
 }

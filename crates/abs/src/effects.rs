@@ -3,12 +3,15 @@
 //! compiled.
 //!
 //! A run starts where a task rests: at the start of its method, after an `await`, a `suspend` or a
-//! `get`. It ends at the next of these, or with the method. It touches fields of `this`; and where
-//! it calls objects of its own cog, fields of these, known by class only.
+//! `get`, or at a `println` that is not the first thing of a run that other cogs can notice. It ends
+//! at the next of these, or with the method. It touches fields of `this`; and where it calls objects
+//! of its own cog, fields of these, known by class only.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::code::{Code, Op};
+use crate::code::{Builtin, Caught, Code, Op};
+use crate::syntax::ast::Binary;
+use crate::value::Value;
 
 /// What a run may do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,7 +23,22 @@ pub(crate) struct Effects {
     pub others: Vec<(u32, u32, bool)>,
     /// It may end waiting with the cog in its hands.
     pub holds: bool,
+    /// It may end before a `println`.
+    pub pauses: bool,
     pub prints: bool,
+    /// An exception may leave the task, which kills its object.
+    pub throws: bool,
+    /// It starts without waiting, and comes to rest again without having done anything.
+    pub idle: bool,
+}
+
+/// Whether a run has done something before this place that other cogs can notice: it has printed,
+/// or started a task.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Noticed {
+    No,
+    Maybe,
+    Yes,
 }
 
 /// A place that a run may come to.
@@ -29,51 +47,166 @@ struct Place {
     pc: u32,
     /// On `this` of the run, or on another object of this class.
     other: Option<u32>,
+    noticed: Noticed,
 }
 
-/// Finds the effects of every run, and which cogs can be held.
+/// Finds the effects of every run, which cogs can be held, and which objects can die.
 pub(crate) fn analyse(code: &mut Code) {
     let local = code
         .ops
         .iter()
         .any(|op| matches!(op, Op::New { local: true, .. }));
-    let mut effects = FxHashMap::default();
-    for (number, class) in code.classes.iter().enumerate() {
-        for method in &class.methods {
-            let walk = Walk::new(code, number as u32, local, false);
-            effects.insert(method.entry, walk.run(method.entry));
+    let mut throwing = Throwing {
+        functions: thrown_by_functions(code),
+        futures: Vec::new(),
+    };
+    // What futures hold is what leaves tasks.
+    let effects = loop {
+        let mut effects = FxHashMap::default();
+        let mut left: Vec<u32> = Vec::new();
+        for class in 0..code.classes.len() as u32 {
+            let recover = code.classes[class as usize].recover;
+            // A recovery block comes after whatever the task has done.
+            let recover = recover.map(|(start, _)| (start, false, Noticed::Maybe));
+            let starts = starts(code, class).into_iter();
+            let starts = starts.map(|(start, joined)| (start, joined, Noticed::No));
+            for (start, joined, noticed) in { starts }.chain(recover) {
+                let walk = Walk::new(code, class, local, joined, &throwing);
+                let (found, thrown) = walk.run(start, noticed);
+                effects.insert(start, found);
+                add_all(&mut left, &thrown);
+            }
         }
-        for pc in within(code, number as u32) {
-            // A step that starts by waiting for a future need not wait for it again.
-            let (start, joined) = match code.ops[pc as usize] {
-                Op::Await => (pc + 1, true),
-                Op::Suspend => (pc + 1, false),
-                Op::Get => (pc + 1, true),
-                Op::Sync { .. } => (pc + 2, true),
-                _ => continue,
-            };
-            let walk = Walk::new(code, number as u32, local, joined);
-            effects.insert(start, walk.run(start));
+        if !left.is_empty() {
+            add_all(&mut left, &[code.exceptions.object_dead]);
         }
-    }
+        if !add_all(&mut throwing.futures, &left) {
+            break effects;
+        }
+    };
     code.effects = effects;
     let sent = (0..code.ops.len() as u32).filter(|&pc| keeps_future(code, pc));
     code.kept = sent.collect();
     for class in 0..code.classes.len() as u32 {
+        let dies = starts(code, class)
+            .iter()
+            .any(|(start, _)| code.effects[start].throws);
+        // Nothing but the main block runs on its object.
+        code.classes[class as usize].may_die = dies && class != 0;
+    }
+    for class in 0..code.classes.len() as u32 {
         code.classes[class as usize].may_hold = may_hold(code, class);
     }
-    let guards = code.ops.contains(&Op::Guard);
-    code.guarded = guards || code.classes.iter().any(|class| class.may_hold);
+    code.timed = code.ops.contains(&Op::Wake);
+    let guards = code.timed || code.ops.contains(&Op::Guard);
+    let classes = code.classes.iter();
+    code.guarded = guards || { classes }.any(|class| class.may_hold || class.may_die);
     let own = (code.own as usize..code.ops.len())
         .filter(|&pc| matches!(code.ops[pc], Op::Jump(to) if to as usize <= pc));
     code.may_loop = own.count() > 0 || code.ops.iter().any(|op| matches!(op, Op::Sync { .. }));
 }
 
+/// Where runs of the tasks of a class start, and whether a run that starts there has waited for a
+/// future.
+fn starts(code: &Code, class: u32) -> Vec<(u32, bool)> {
+    let info = &code.classes[class as usize];
+    let mut all: Vec<(u32, bool)> = info.methods.iter().map(|m| (m.entry, false)).collect();
+    for pc in within(code, class) {
+        all.push(match code.ops[pc as usize] {
+            // A step that starts by waiting for a future need not wait for it again.
+            Op::Await => (pc + 1, true),
+            Op::Suspend => (pc + 1, false),
+            Op::Get => (pc + 1, true),
+            Op::Block => (pc + 1, false),
+            Op::Sync { .. } => (pc + 2, true),
+            Op::New { .. } => (pc + 1, true),
+            Op::Print { .. } => (pc, false),
+            _ => continue,
+        });
+    }
+    all
+}
+
+/// The exceptions that functions may throw, by number, and those that futures may hold.
+/// Constructors, or [`ANY`].
+struct Throwing {
+    functions: Vec<Vec<u32>>,
+    futures: Vec<u32>,
+}
+
+/// Any exception.
+const ANY: u32 = u32::MAX;
+
+/// Adds what is not there. Whether anything was added.
+fn add_all(all: &mut Vec<u32>, more: &[u32]) -> bool {
+    let before = all.len();
+    for &one in more {
+        if !all.contains(&one) {
+            all.push(one);
+        }
+    }
+    all.len() > before
+}
+
+fn thrown_by_functions(code: &Code) -> Vec<Vec<u32>> {
+    let bodies: Vec<Vec<u32>> = code
+        .functions
+        .iter()
+        .map(|function| passed(code, vec![function.entry]))
+        .collect();
+    let mut thrown = vec![Vec::new(); bodies.len()];
+    loop {
+        let mut changed = false;
+        for (number, body) in bodies.iter().enumerate() {
+            for &pc in body {
+                let here = thrown_here(code, pc, &thrown);
+                changed |= add_all(&mut thrown[number], &here);
+            }
+        }
+        if !changed {
+            return thrown;
+        }
+    }
+}
+
+/// The exceptions that a pure instruction may throw.
+fn thrown_here(code: &Code, pc: u32, functions: &[Vec<u32>]) -> Vec<u32> {
+    let exceptions = &code.exceptions;
+    match code.ops[pc as usize] {
+        Op::Binary(Binary::Divide | Binary::Modulo) => match constant_before(code, pc) {
+            Some(Value::Int(divisor)) if *divisor != 0 => Vec::new(),
+            _ => vec![exceptions.division_by_zero],
+        },
+        Op::NoMatch => vec![exceptions.pattern_match_failed],
+        Op::CallValue(_) => vec![ANY],
+        Op::Builtin(
+            Builtin::Rat
+            | Builtin::Floor
+            | Builtin::Ceil
+            | Builtin::Truncate
+            | Builtin::Substring
+            | Builtin::Absolute,
+        ) => vec![exceptions.pattern_match_failed],
+        Op::Call(function) => functions[function as usize].clone(),
+        _ => Vec::new(),
+    }
+}
+
+/// The constant that the instruction before puts on the stack.
+fn constant_before(code: &Code, pc: u32) -> Option<&Value> {
+    match code.ops[pc.checked_sub(1)? as usize] {
+        Op::Const(constant) => code.constants.get(constant as usize),
+        _ => None,
+    }
+}
+
 /// Whether this sends a message whose future is used for more than `await f?`: then an exception
 /// may reach the tasks that have the future.
 fn keeps_future(code: &Code, pc: u32) -> bool {
-    let [Op::Async { .. }, next, ..] = code.ops[pc as usize..] else {
-        return false;
+    let (next, pc) = match code.ops[pc as usize..] {
+        [Op::Async { .. }, Op::Deadline(_), next, ..] => (next, pc + 1),
+        [Op::Async { .. }, next, ..] => (next, pc),
+        _ => return false,
     };
     match next {
         Op::Pop => false,
@@ -95,6 +228,7 @@ fn within(code: &Code, class: u32) -> Vec<u32> {
     if class != 0 {
         pending.push(info.init);
     }
+    pending.extend(info.recover.map(|(entry, _)| entry));
     passed(code, pending)
 }
 
@@ -116,7 +250,7 @@ pub(crate) fn passed(code: &Code, mut pending: Vec<u32>) -> Vec<u32> {
             Op::JumpUnless(target) | Op::JumpUnlessMade { target, .. } => {
                 pending.extend([target, pc + 1])
             }
-            Op::Return | Op::Leave | Op::Created | Op::Throw | Op::NoMatch => {}
+            op if op.ends() => {}
             _ => pending.push(pc + 1),
         }
     }
@@ -134,18 +268,48 @@ fn may_hold(code: &Code, class: u32) -> bool {
     while at < classes.len() {
         for pc in within(code, classes[at]) {
             match code.ops[pc as usize] {
-                Op::New {
-                    class, local: true, ..
-                } if !classes.contains(&class) => classes.push(class),
+                Op::New { class, local, .. } => {
+                    if local && !classes.contains(&class) {
+                        classes.push(class);
+                    }
+                    holds |= init_rests(code, class);
+                }
                 Op::Sync { on, .. } if on != u32::MAX => holds = true,
+                Op::Block => holds = true,
                 Op::Get if !after_own_call(code, pc) => holds = true,
                 _ => {}
             }
         }
+        holds |= pauses(code, classes[at]);
         at += 1;
     }
     // No other task can be on the main block's cog.
     holds && (class != 0 || classes.len() > 1)
+}
+
+/// Whether a run on an object of this class may end before a `println`.
+fn pauses(code: &Code, class: u32) -> bool {
+    let info = &code.classes[class as usize];
+    let recover = info.recover.map(|(entry, _)| entry);
+    let starts = starts(code, class).into_iter().map(|(start, _)| start);
+    init_rests(code, class) || { starts }
+        .chain(recover)
+        .any(|start| code.effects[&start].pauses)
+}
+
+/// Whether a task may rest in the init block of a new object of this class.
+fn init_rests(code: &Code, class: u32) -> bool {
+    if class == 0 {
+        return false;
+    }
+    // What was done before is not known, so any `println` may end a run.
+    let ops = |pcs: Vec<u32>| pcs.into_iter().map(|pc| code.ops[pc as usize]);
+    let prints = |pcs: Vec<u32>| ops(pcs).any(|op| matches!(op, Op::Print { .. }));
+    let init = || passed(code, vec![code.classes[class as usize].init]);
+    let calls = ops(init()).any(|op| matches!(op, Op::Sync { .. }));
+    let waits = ops(init()).any(|op| matches!(op, Op::Sync { on, .. } if on != u32::MAX));
+    let output = !code.observed.no_output;
+    waits || (output && (prints(init()) || (calls && prints(within(code, class)))))
 }
 
 /// Whether this `get` follows a call on `this`, which never comes to it.
@@ -160,28 +324,37 @@ struct Walk<'a> {
     local: bool,
     /// Whether a `get` may pass.
     joined: bool,
+    throwing: &'a Throwing,
     pending: Vec<Place>,
     seen: FxHashSet<Place>,
     found: Effects,
+    /// The exceptions that may leave the task.
+    thrown: Vec<u32>,
+    /// Whether it does something, or ends.
+    acts: bool,
 }
 
 impl<'a> Walk<'a> {
-    fn new(code: &'a Code, class: u32, local: bool, joined: bool) -> Self {
+    fn new(code: &'a Code, class: u32, local: bool, joined: bool, throwing: &'a Throwing) -> Self {
         Self {
             code,
             class,
             local,
             joined,
+            throwing,
             pending: Vec::new(),
             seen: FxHashSet::default(),
             found: Effects::default(),
+            thrown: Vec::new(),
+            acts: false,
         }
     }
 
-    fn run(mut self, start: u32) -> Effects {
+    fn run(mut self, start: u32, noticed: Noticed) -> (Effects, Vec<u32>) {
         self.pending.push(Place {
             pc: start,
             other: None,
+            noticed,
         });
         while let Some(place) = self.pending.pop() {
             if self.seen.insert(place) {
@@ -195,82 +368,143 @@ impl<'a> Walk<'a> {
         found.writes.dedup();
         found.others.sort_unstable();
         found.others.dedup();
-        found
+        found.throws = !self.thrown.is_empty();
+        let before = start.checked_sub(1).map(|pc| self.code.ops[pc as usize]);
+        let waits = matches!(before, Some(Op::Await | Op::Get | Op::Block));
+        let prints = matches!(self.code.ops[start as usize], Op::Print { .. });
+        found.idle = !self.acts && !found.throws && !waits && !prints;
+        (found, self.thrown)
     }
 
     fn visit(&mut self, place: Place) {
-        let Place { pc, other } = place;
-        let mut go = |pc: u32| self.pending.push(Place { pc, other });
-        for handler in self
-            .code
-            .handlers
-            .iter()
-            .filter(|handler| handler.covers(pc))
-        {
-            go(handler.target);
+        let Place { pc, other, noticed } = place;
+        let op = self.code.ops[pc as usize];
+        let mut thrown = self.thrown_at(pc);
+        for handler in &self.code.handlers {
+            if handler.covers(pc) {
+                self.go(handler.target, place);
+                if op == Op::Die {
+                    continue;
+                }
+                match &handler.catches {
+                    Caught::All => thrown.clear(),
+                    Caught::These(these) => thrown.retain(|one| !these.contains(one)),
+                }
+            }
         }
-        match self.code.ops[pc as usize] {
-            Op::Jump(target) => go(target),
+        add_all(&mut self.thrown, &thrown);
+        self.acts |= match op {
+            Op::SetField(_) | Op::Print { .. } | Op::Async { .. } | Op::Sync { .. } => true,
+            Op::New { .. } => true,
+            op => op.ends() && op != Op::Return,
+        };
+        match op {
+            Op::Jump(target) => self.go(target, place),
             Op::JumpUnless(target) | Op::JumpUnlessMade { target, .. } => {
-                go(target);
-                go(pc + 1);
+                self.go(target, place);
+                self.go(pc + 1, place);
             }
             Op::Field(at) => {
-                go(pc + 1);
+                self.go(pc + 1, place);
                 match other {
                     None => self.found.reads.push(at),
                     Some(class) => self.found.others.push((class, at, false)),
                 }
             }
             Op::SetField(at) => {
-                go(pc + 1);
+                self.go(pc + 1, place);
                 match other {
                     None => self.found.writes.push(at),
                     Some(class) => self.found.others.push((class, at, true)),
                 }
             }
             Op::Function { function, .. } => {
-                go(self.code.functions[function as usize].entry);
-                go(pc + 1);
+                self.go(self.code.functions[function as usize].entry, place);
+                self.go(pc + 1, place);
             }
             Op::Print { .. } => {
-                go(pc + 1);
                 self.found.prints = true;
+                self.found.pauses |= noticed != Noticed::No && !self.code.observed.no_output;
+                self.found.holds |= self.found.pauses;
+                if noticed != Noticed::Yes || self.code.observed.no_output {
+                    self.go_noticed(pc + 1, place, Noticed::Yes);
+                }
             }
+            Op::Async { .. } => self.go_noticed(pc + 1, place, Noticed::Yes),
             Op::Sync { method, on, .. } => {
-                go(pc + 2);
-                self.call(method, on, other);
+                self.go_noticed(pc + 2, place, Noticed::Maybe);
+                self.call(method, on, place);
             }
             Op::New { class, .. } => {
-                go(pc + 1);
+                let info = &self.code.classes[class as usize];
+                let noticed = match info.run {
+                    Some(_) => Noticed::Yes,
+                    None => Noticed::Maybe,
+                };
+                self.go_noticed(pc + 1, place, noticed);
                 // No other task knows the new object yet, so what is done to its fields does not
                 // matter.
-                let init = self.code.classes[class as usize].init;
                 self.pending.push(Place {
-                    pc: init,
+                    pc: info.init,
                     other: Some(NEW),
+                    noticed: place.noticed,
                 });
             }
             Op::Get => {
                 self.found.holds = true;
                 if self.joined {
-                    go(pc + 1);
+                    self.go(pc + 1, place);
                 }
             }
-            Op::Await
-            | Op::Suspend
-            | Op::Return
-            | Op::Leave
-            | Op::Created
-            | Op::Throw
-            | Op::NoMatch => {}
-            _ => go(pc + 1),
+            Op::Block => self.found.holds = true,
+            Op::Await | Op::Suspend => {}
+            op if op.ends() => {}
+            _ => self.go(pc + 1, place),
         }
         self.found.others.retain(|&(class, ..)| class != NEW);
     }
 
+    fn go(&mut self, pc: u32, from: Place) {
+        self.pending.push(Place { pc, ..from });
+    }
+
+    /// Goes on, where at least this much has been noticed.
+    fn go_noticed(&mut self, pc: u32, from: Place, noticed: Noticed) {
+        self.pending.push(Place {
+            pc,
+            noticed: from.noticed.max(noticed),
+            ..from
+        });
+    }
+
+    /// The exceptions that an instruction may throw, or kill the object with.
+    fn thrown_at(&self, pc: u32) -> Vec<u32> {
+        let exceptions = &self.code.exceptions;
+        let mut all = match self.code.ops[pc as usize] {
+            Op::Throw | Op::Die => match pc.checked_sub(1).map(|pc| self.code.ops[pc as usize]) {
+                Some(Op::Construct { constructor, .. }) => vec![constructor],
+                _ => match constant_before(self.code, pc) {
+                    Some(Value::Data(data)) => vec![data.constructor],
+                    _ => vec![ANY],
+                },
+            },
+            Op::Assert => vec![exceptions.assertion_failed],
+            // The object may be dead.
+            Op::Sync { on, .. } if on != u32::MAX && !self.throwing.futures.is_empty() => {
+                vec![exceptions.object_dead]
+            }
+            Op::Get | Op::Take => self.throwing.futures.clone(),
+            _ => thrown_here(self.code, pc, &self.throwing.functions),
+        };
+        if self.code.nulls.contains(&pc) {
+            all.push(exceptions.null_pointer);
+        }
+        all
+    }
+
     /// A synchronous call: what the method does if the object is in this cog.
-    fn call(&mut self, method: u32, on: u32, other: Option<u32>) {
+    fn call(&mut self, method: u32, on: u32, place: Place) {
+        let other = place.other;
         if on == u32::MAX {
             let class = other.unwrap_or(self.class);
             if class == NEW {
@@ -279,10 +513,7 @@ impl<'a> Walk<'a> {
                 for class in &self.code.classes {
                     if let Some(&at) = class.by_name.get(&method) {
                         let pc = class.methods[at as usize].entry;
-                        self.pending.push(Place {
-                            pc,
-                            other: Some(NEW),
-                        });
+                        self.pending.push(Place { pc, ..place });
                     }
                 }
                 return;
@@ -290,7 +521,7 @@ impl<'a> Walk<'a> {
             let info = &self.code.classes[class as usize];
             if let Some(&at) = info.by_name.get(&method) {
                 let pc = info.methods[at as usize].entry;
-                self.pending.push(Place { pc, other });
+                self.go(pc, place);
             }
             return;
         }
@@ -301,9 +532,13 @@ impl<'a> Walk<'a> {
             let possible = class.interfaces.contains(&on) && (self.local || number == self.class);
             if let (true, Some(&at)) = (possible, class.by_name.get(&method)) {
                 let pc = class.methods[at as usize].entry;
+                // It reads whether the object lives.
+                let life = class.life_cell();
+                self.found.others.push((number, life, false));
                 self.pending.push(Place {
                     pc,
                     other: Some(number),
+                    ..place
                 });
             }
         }

@@ -46,6 +46,7 @@ fn moving(code: &Code) -> FxHashSet<(u32, u32)> {
     let mut all = FxHashSet::default();
     for (class, info) in code.classes.iter().enumerate() {
         let entries = info.methods.iter().map(|method| method.entry);
+        let entries = entries.chain(info.recover.map(|(entry, _)| entry));
         for pc in passed(code, entries.collect()) {
             if let Op::SetField(at) = code.ops[pc as usize]
                 && info.carries[at as usize]
@@ -79,7 +80,7 @@ fn follow(code: &Code, class: u32, pc: u32, moving: &FxHashSet<(u32, u32)>) -> R
                 pending.extend([(class, target), (class, pc + 1)]);
                 continue;
             }
-            Op::Return | Op::Leave | Op::Created | Op::Throw | Op::NoMatch => continue,
+            op if op.ends() => continue,
             Op::Field(at) => {
                 fields.insert((class, at, false));
                 open |= moving.contains(&(class, at));
@@ -96,6 +97,7 @@ fn follow(code: &Code, class: u32, pc: u32, moving: &FxHashSet<(u32, u32)>) -> R
                     if let Some(&at) = info.by_name.get(&method) {
                         classes.insert(number as u32);
                         pending.push((number as u32, info.methods[at as usize].entry));
+                        pending.extend(info.recover.map(|(entry, _)| (number as u32, entry)));
                     }
                 }
             }
@@ -104,6 +106,7 @@ fn follow(code: &Code, class: u32, pc: u32, moving: &FxHashSet<(u32, u32)>) -> R
                 classes.insert(new);
                 pending.push((new, info.init));
                 pending.extend(info.run.map(|run| (new, info.methods[run as usize].entry)));
+                pending.extend(info.recover.map(|(entry, _)| (new, entry)));
             }
             _ => {}
         }
@@ -127,20 +130,28 @@ impl Machine {
     /// What a task and all that it may still start may touch.
     pub(crate) fn future_of(&self, process: ProcessId, into: &mut Claims) {
         into.clear();
+        if self.is_clock(process) {
+            into.push(Access::ANYTHING);
+            return;
+        }
         let Some(task) = self.task(process).filter(|task| task.life == Life::Alive) else {
             return;
         };
-        if self.code.object.is_some() {
+        if self.code.object.is_some() || self.code.timed {
             into.push(Access::ANYTHING);
             return;
         }
         let met = &mut *self.futures.met.borrow_mut();
         self.get_at(task, met);
+        let class = self.names.object(task.object).class;
+        if let Some((recover, _)) = self.code.classes[class as usize].recover {
+            self.future_from(class, recover, met, into);
+        }
         let mut at = task.pc;
         for (number, frame) in task.frames.iter().enumerate().rev() {
             self.future_from(self.names.object(frame.object).class, at, met, into);
             if number > 0 {
-                at = frame.call + 2;
+                at = self.code.after_call(frame.call);
             }
         }
     }
@@ -193,8 +204,12 @@ impl Machine {
             }
             let root = &self.code.classes[self.state.objects[object.cog as usize].class as usize];
             if root.may_hold {
-                let cell = self.names.object(object.cog).cells + root.fields.len() as u32;
+                let cell = self.names.object(object.cog).cells + root.cog_cell();
                 add_claim(into, Access::write(cell));
+            }
+            let info = &self.code.classes[object.class as usize];
+            if info.may_die {
+                add_claim(into, Access::write(first + info.life_cell()));
             }
         }
     }

@@ -16,7 +16,7 @@ pub(crate) struct ObjectName {
     pub number: u32,
     pub class: u32,
     pub name: Fingerprint,
-    /// Its first cell: one for each field, then one for its cog.
+    /// Its first cell: one for each field, then one for its cog, and one for its life.
     pub cells: u32,
     /// Whether its scheduling varies where that of others does not.
     pub chosen: bool,
@@ -25,6 +25,12 @@ pub(crate) struct ObjectName {
 /// The cell that stands for the output.
 pub(crate) const OUTPUT: u32 = 0;
 
+/// The cell that stands for the time.
+pub(crate) const CLOCK: u32 = 1;
+
+/// The process that lets time pass, if it can.
+pub(crate) const CLOCK_PROCESS: ProcessId = ProcessId(1);
+
 /// The objects and tasks met so far in any execution.
 #[derive(Clone, Debug)]
 pub(crate) struct Names {
@@ -32,16 +38,19 @@ pub(crate) struct Names {
     objects: Vec<ObjectName>,
     known: FxHashMap<(ProcessId, u32, u32), u32>,
     cells: u32,
+    /// The place of each constructor in the order of their names.
+    pub ranks: Arc<[u32]>,
 }
 
 impl Names {
     /// The main task, and the object that it runs on.
-    pub fn new() -> Self {
+    pub fn new(ranks: Arc<[u32]>, timed: bool) -> Self {
         let mut names = Self {
-            tasks: ProcessTable::new(1),
+            ranks,
+            tasks: ProcessTable::new(1 + u32::from(timed)),
             objects: Vec::new(),
             known: FxHashMap::default(),
-            cells: OUTPUT + 1,
+            cells: CLOCK + 1,
         };
         names.intern(ProcessId(0), u32::MAX, 0, 0);
         names
@@ -72,7 +81,7 @@ impl Names {
             cells: self.cells,
             chosen: false,
         });
-        self.cells += fields + 1;
+        self.cells += fields + 2;
         self.known.insert(key, object);
         object
     }
@@ -103,6 +112,8 @@ pub(crate) struct Object {
     pub cog: u32,
     /// For the first object of a cog: the task that holds it while it waits.
     pub holder: Option<u32>,
+    /// Whether an exception has killed it.
+    pub dead: bool,
     pub fields: Vec<Value>,
 }
 
@@ -113,6 +124,7 @@ impl Object {
             class: 0,
             cog: 0,
             holder: None,
+            dead: false,
             fields: Vec::new(),
         }
     }
@@ -161,6 +173,12 @@ pub(crate) struct Task {
     pub steps: u32,
     /// Whether the task that started it uses its future for more than waiting for its end.
     pub kept: bool,
+    /// When the duration is over that it waits for.
+    pub wake: Option<Value>,
+    /// When it should be done.
+    pub deadline: Option<Value>,
+    /// Whether it is in the recovery block of its class.
+    pub recovers: bool,
     /// What it has returned, or the exception that ended it.
     pub result: Option<Value>,
 }
@@ -178,6 +196,9 @@ impl Task {
             objects: 0,
             steps: 0,
             kept: false,
+            wake: None,
+            deadline: None,
+            recovers: false,
             result: None,
         }
     }
@@ -192,7 +213,7 @@ impl Task {
             stack,
             self.tasks,
             self.objects,
-            self.kept,
+            (self.kept, self.recovers, &self.wake, &self.deadline),
             &self.result,
         )
     }
@@ -217,6 +238,9 @@ impl Clone for Task {
         self.objects = other.objects;
         self.steps = other.steps;
         self.kept = other.kept;
+        self.recovers = other.recovers;
+        self.wake.clone_from(&other.wake);
+        self.deadline.clone_from(&other.deadline);
         self.result.clone_from(&other.result);
     }
 }
@@ -227,6 +251,7 @@ pub struct State {
     pub(crate) objects: Vec<Object>,
     pub(crate) tasks: Vec<Task>,
     pub(crate) output: Vec<Arc<String>>,
+    pub(crate) now: Value,
 }
 
 impl State {
@@ -251,6 +276,7 @@ impl PartialEq for State {
                 .map(|(at, task)| (at, task.essence()))
                 .eq(other.born().map(|(at, task)| (at, task.essence())))
             && self.output == other.output
+            && self.now == other.now
     }
 }
 
@@ -265,5 +291,6 @@ impl Hash for State {
             (at, task.essence()).hash(hasher);
         }
         self.output.hash(hasher);
+        self.now.hash(hasher);
     }
 }

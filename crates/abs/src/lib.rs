@@ -16,8 +16,10 @@
 
 mod arithmetic;
 mod check;
+mod claims;
 mod code;
 mod effects;
+mod flatten;
 mod future;
 mod heap;
 mod labels;
@@ -52,6 +54,12 @@ pub struct Settings {
     pub observed: Observed,
     /// Only the scheduling of this object varies, or of all objects of this class.
     pub object: Option<String>,
+    /// The product of a product line that is meant; else the program without its deltas.
+    pub product: Option<String>,
+    /// Where the files start that the text was put together from: lines are counted in each.
+    pub files: Vec<u32>,
+    /// The module whose main block runs, if several have one.
+    pub main: Option<String>,
 }
 
 /// Reads, checks and compiles a program. The error is every mistake of the text.

@@ -29,7 +29,9 @@ pub(crate) fn clear_dead(code: &mut Code) {
     }
     for pc in 0..code.ops.len() {
         let after = match code.ops[pc] {
-            Op::Await | Op::Suspend | Op::Get => pc + 1,
+            Op::Await | Op::Suspend | Op::Get | Op::Block | Op::Print { .. } | Op::New { .. } => {
+                pc + 1
+            }
             Op::Sync { .. } => pc + 2,
             _ => continue,
         };
@@ -61,7 +63,7 @@ fn row_before(code: &Code, pc: usize, live: &[Row], words: usize) -> Row {
             add(target as usize, None);
             add(pc + 1, None);
         }
-        Op::Return | Op::Leave | Op::Created | Op::Throw | Op::NoMatch => {}
+        op if op.ends() => {}
         _ => add(pc + 1, None),
     }
     for handler in &code.handlers {
@@ -77,7 +79,7 @@ fn row_before(code: &Code, pc: usize, live: &[Row], words: usize) -> Row {
                 *word &= !bit;
             }
         }
-        Op::Local(slot) => {
+        Op::Local(slot) | Op::Deadline(slot) => {
             let (word, bit) = bit(slot);
             if let Some(word) = row.get_mut(word) {
                 *word |= bit;

@@ -1,9 +1,23 @@
 //! A program in the middle of one of its executions.
 //!
 //! A process is a task: a method that runs on an object. A step is one run of it, from where it
-//! rests to where it rests again: at an `await`, a `suspend`, a `get`, or its end. Tasks of one cog
-//! never overlap, because a run is one step; only a `get` keeps the cog while the task rests, and
-//! then the others wait.
+//! rests to where it rests again: at an `await`, a `suspend`, a `get`, its end, or a `println` that
+//! is not the first thing in the run that other cogs can notice. Tasks of one cog never overlap,
+//! because a run is one step; at a `get` and at a `println` the task keeps the cog while it rests,
+//! and then the others wait.
+//!
+//! **Why this is enough.** Cogs run in parallel, so ABS interleaves their statements. Let a step
+//! have the statements s₁ … sₙ, with those of other cogs between them. What can another cog notice
+//! of them? Fields are private to their object, and all tasks of an object run on its cog, so not
+//! reads and writes. A future is looked at where a step starts, and gets its value where one ends.
+//! An object's death is noticed by tasks of its own cog only. There remain the output and the tasks
+//! that are started. Let sᵢ be the first statement that prints or starts a task. What comes before
+//! it commutes with all statements of other cogs, and can be made as late as sᵢ. What comes after
+//! it and before the next `println` commutes with them too: to start a task later than they were
+//! made is to make them wait for nothing, and only a started task could have come before. So it can
+//! be made as early as sᵢ. Hence every interleaving is equivalent to one in which each `println`
+//! that comes after such an sᵢ starts a new step, and steps are not interrupted.
+//! `tests/it/small.rs` compares this with a model that has one step a statement.
 //!
 //! | ABS | here |
 //! |---|---|
@@ -13,25 +27,28 @@
 //! | a field of an object | a cell |
 //! | a cog that may be held | a cell: who may hold it writes it, who runs on it reads it |
 //! | the output | a cell, if it is observed |
+//! | whether an object lives | a cell: what may kill it writes it, what runs on it reads it |
 //!
 //! A `get` is always a place to rest, unless the step has waited for that future already: whether
-//! the future is resolved must not matter to what a step does. The state is changed in place; an
+//! the future is resolved must not matter to what a step does. A task of a dead object is always
+//! ready, and its step is to end with `ObjectDeadException`. The state is changed in place; an
 //! undo log and a copy of the task that ran lead back.
 
 use std::cell::RefCell;
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use mazurka_core::{
     Access, Blocker, Claims, Event, Execution, Fairness, Fingerprint, Mishap, ProcessId,
-    ProcessTable, Promises, Semantics, Status, StepError, Wait, add_claim,
+    ProcessTable, Promises, Semantics, Status, StepError, Wait,
 };
 
 use rustc_hash::FxHashMap;
 
+use crate::arithmetic::compare;
 use crate::code::{Code, Op};
-use crate::effects::Effects;
 use crate::future::Futures;
-use crate::heap::{Life, Names, OUTPUT, Object, State, Task};
+use crate::heap::{CLOCK, CLOCK_PROCESS, Frame, Life, Names, OUTPUT, Object, State, Task};
 use crate::labels::{Label, Trail};
 use crate::nets::Cells;
 use crate::pure::{Calls, Evaluator, Registers};
@@ -87,18 +104,21 @@ pub struct Machine {
     depth: usize,
     undo: Vec<Undo>,
     calls: Calls,
+    inits: Vec<u32>,
     /// How many tasks have been created and have not ended.
     unfinished: usize,
     guards: Vec<Access>,
     pub(crate) max_local: u64,
     scratch: RefCell<Scratch>,
     /// What a task with one frame claims depends on where it rests and on its object alone.
-    known: RefCell<FxHashMap<(u32, u32), (u32, Claims)>>,
+    pub(crate) known: RefCell<FxHashMap<(u32, u32), (u32, Claims)>>,
     pub(crate) futures: Futures,
     /// For a machine whose steps have labels: these, up to the last step.
     pub(crate) labels: Option<Vec<Label>>,
     /// For a machine that nets are made with: how cells are numbered.
     pub(crate) nets: Option<Cells>,
+    /// For such a machine: the class of an object that should have died.
+    pub(crate) died: Option<u32>,
 }
 
 impl Machine {
@@ -109,7 +129,7 @@ impl Machine {
         task.life = Life::Alive;
         task.pc = main.entry;
         task.stack.resize(main.slots as usize, Value::Unit);
-        task.frames.push(crate::heap::Frame {
+        task.frames.push(Frame {
             call: u32::MAX,
             base: 0,
             top: main.slots,
@@ -123,19 +143,23 @@ impl Machine {
             true => vec![Access::ANYTHING],
             false => Vec::new(),
         };
+        let names = Names::new(Arc::clone(&code.ranks), code.timed);
         Self {
             code,
             state: State {
                 objects: vec![object],
-                tasks: vec![task],
+                // The second stands for the clock.
+                tasks: vec![task, Task::unborn()],
                 output: Vec::new(),
+                now: Value::Int(0),
             },
-            names: Names::new(),
+            names,
             run: Vec::new(),
             taken: Vec::new(),
             depth: 0,
             undo: Vec::new(),
             calls: Calls::new(),
+            inits: Vec::new(),
             unfinished: 1,
             guards,
             max_local,
@@ -144,6 +168,7 @@ impl Machine {
             futures: Futures::default(),
             labels: None,
             nets: None,
+            died: None,
         }
     }
 
@@ -208,9 +233,11 @@ impl Machine {
             event: &mut event,
             outcomes,
             calls: &mut self.calls,
+            inits: &mut self.inits,
             fuel: self.max_local,
             listener,
             trail: trail.as_ref(),
+            died: nets.then_some(&mut self.died),
         };
         let result = cpu.run();
         if let Some(reads) = reads {
@@ -250,109 +277,6 @@ impl Machine {
         }
     }
 
-    /// What a task that rests claims to touch, and the key of these claims.
-    fn claims_of(&self, process: ProcessId, into: &mut Claims) -> u32 {
-        into.clear();
-        if self.code.object.is_some() {
-            // Whose turn it is depends on everything.
-            into.push(Access::write(0));
-            return 0;
-        }
-        let task = &self.state.tasks[process.index()];
-        let place = (task.pc, task.object);
-        if let (1, Some((key, claims))) = (task.frames.len(), self.known.borrow().get(&place)) {
-            into.extend_from_slice(claims);
-            return *key;
-        }
-        let fixed = self.find_claims(process, task, into);
-        if !fixed || task.frames.len() != 1 {
-            return 0;
-        }
-        let known = &mut *self.known.borrow_mut();
-        let key = known.len() as u32 + 1;
-        known.insert(place, (key, into.clone()));
-        key
-    }
-
-    /// Finds out what a task claims. Whether that is the same whatever objects there are.
-    pub(crate) fn find_claims(&self, process: ProcessId, task: &Task, into: &mut Claims) -> bool {
-        let mut fixed = true;
-        let cog = self.cog(task);
-        let (mut holds, mut prints) = (false, false);
-        for (effects, object) in self.next_effects(task) {
-            holds |= effects.holds;
-            prints |= effects.prints;
-            let first = self.first_cell(object);
-            for &field in &effects.writes {
-                add_claim(into, Access::write(first + field));
-            }
-            for &field in &effects.reads {
-                add_claim(into, Access::read(first + field));
-            }
-            if !effects.others.is_empty() {
-                fixed = false;
-                self.claim_others(cog, &effects.others, into);
-            }
-        }
-        if prints && !self.code.observed.no_output {
-            add_claim(into, Access::write(OUTPUT));
-        }
-        let root = &self.state.objects[cog as usize];
-        let info = &self.code.classes[root.class as usize];
-        if info.may_hold {
-            let cell = self.first_cell(cog) + info.fields.len() as u32;
-            let writes = holds || root.holder == Some(process.0);
-            add_claim(
-                into,
-                match writes {
-                    true => Access::write(cell),
-                    false => Access::read(cell),
-                },
-            );
-        }
-        into.sort_unstable();
-        fixed
-    }
-
-    /// What the next step of a task that rests may do: in each of its methods, on which object.
-    pub(crate) fn next_effects<'a>(
-        &'a self,
-        task: &'a Task,
-    ) -> impl Iterator<Item = (&'a Effects, u32)> {
-        let mut at = match self.code.ops[task.pc as usize] {
-            Op::Get => task.pc + 1,
-            _ => task.pc,
-        };
-        task.frames.iter().rev().filter_map(move |frame| {
-            // The method that called this one goes on after the call.
-            let here = std::mem::replace(&mut at, frame.call.wrapping_add(2));
-            let effects = self.code.effects.get(&here)?;
-            Some((effects, frame.object))
-        })
-    }
-
-    /// Fields of the objects of a cog, by class.
-    fn claim_others(&self, cog: u32, others: &[(u32, u32, bool)], into: &mut Claims) {
-        if let Some(Cells::Shared(cells)) = &self.nets {
-            return self.claim_shared(cells, cog, others, into);
-        }
-        for (number, object) in self.state.objects.iter().enumerate() {
-            if !object.there || object.cog != cog {
-                continue;
-            }
-            let first = self.names.object(number as u32).cells;
-            for &(class, field, writes) in others {
-                if class == object.class {
-                    let access = match writes {
-                        true => Access::write(first + field),
-                        false => Access::read(first + field),
-                    };
-                    add_claim(into, access);
-                }
-            }
-        }
-    }
-
     /// Whether a task that rests can go on.
     fn can_step(&self, process: ProcessId, task: &Task) -> bool {
         self.waits_for(process, task).is_none()
@@ -363,6 +287,9 @@ impl Machine {
         let holder = self.state.objects[self.cog(task) as usize].holder;
         if let Some(holder) = holder.filter(|&holder| holder != process.0) {
             return Some(Blocker::Process(ProcessId(holder)));
+        }
+        if self.is_struck(task) {
+            return None;
         }
         let open = |future: u32| {
             let resolved = resolved(&self.state, future);
@@ -376,6 +303,9 @@ impl Machine {
                 _ => Some(Blocker::Anything),
             };
         }
+        if ops[pc] == Op::Block {
+            return (!self.has_come(task.wake.as_ref())).then_some(Blocker::Claims);
+        }
         if pc == 0 || ops[pc - 1] != Op::Await {
             return None;
         }
@@ -387,6 +317,88 @@ impl Machine {
             return open(future);
         }
         self.closed_guard(process, task)
+    }
+
+    /// Whether a process is the one that lets time pass.
+    pub(crate) fn is_clock(&self, process: ProcessId) -> bool {
+        self.code.timed && process == CLOCK_PROCESS
+    }
+
+    fn has_come(&self, time: Option<&Value>) -> bool {
+        time.is_none_or(|time| compare(time, &self.state.now) != Ordering::Greater)
+    }
+
+    /// The time that comes next, if no task can go on before: when the first duration is over.
+    pub(crate) fn next_time(&self) -> Option<&Value> {
+        let mut first: Option<&Value> = None;
+        for (number, task) in self.state.tasks.iter().enumerate() {
+            if task.life != Life::Alive {
+                continue;
+            }
+            if self.can_step(ProcessId(number as u32), task) {
+                return None;
+            }
+            let wake = task.wake.as_ref().filter(|wake| !self.has_come(Some(wake)));
+            if let Some(wake) = wake
+                && first.is_none_or(|first| compare(wake, first) == Ordering::Less)
+            {
+                first = Some(wake);
+            }
+        }
+        first
+    }
+
+    /// Lets time pass.
+    fn tick(&mut self) -> Result<&Event, StepError> {
+        let Some(next) = self.next_time().cloned() else {
+            return Err(StepError::NotReady);
+        };
+        let depth = self.depth;
+        if self.run.len() == depth {
+            self.run.push(Event::new(CLOCK_PROCESS, 0));
+            self.taken.push(Taken {
+                process: CLOCK_PROCESS,
+                task: Task::unborn(),
+                undo: 0,
+                unfinished: 0,
+            });
+        }
+        let clock = &mut self.state.tasks[CLOCK_PROCESS.index()];
+        let taken = &mut self.taken[depth];
+        taken.process = CLOCK_PROCESS;
+        taken.task.clone_from(clock);
+        taken.undo = self.undo.len();
+        taken.unfinished = self.unfinished;
+        let event = &mut self.run[depth];
+        event.reset(CLOCK_PROCESS, clock.steps);
+        clock.steps += 1;
+        event.claims.clear();
+        event.claims.push(Access::write(CLOCK));
+        event.claims_key = 0;
+        event.wait = Wait::Guard;
+        event.touched.push(Access::write(CLOCK));
+        let old = std::mem::replace(&mut self.state.now, next);
+        self.undo.push(Undo::Clock(old));
+        self.depth += 1;
+        Ok(&self.run[depth])
+    }
+
+    /// Whether a task runs on a dead object, and its next step finds out.
+    fn is_struck(&self, task: &Task) -> bool {
+        let dead = |object: u32| self.state.objects[object as usize].dead;
+        if self.code.is_idle(task.pc) {
+            return false;
+        }
+        dead(task.object) || task.frames.last().is_some_and(|frame| dead(frame.object))
+    }
+
+    /// Whether an object that a task runs on may die while the task waits.
+    fn may_be_struck(&self, task: &Task) -> bool {
+        let may_die = |frame: &Frame| {
+            let class = self.names.object(frame.object).class;
+            self.code.classes[class as usize].may_die
+        };
+        task.frames.iter().any(may_die)
     }
 
     /// Why the guard that a task rests at does not hold; none if it does, or fails.
@@ -404,6 +416,8 @@ impl Machine {
             object: frame.object,
             task: process.0,
             trail: None,
+            now: &self.state.now,
+            deadline: task.deadline.as_ref(),
         };
         let mut pc = task.pc;
         let mut fuel = self.max_local;
@@ -451,7 +465,10 @@ impl Machine {
         all = all
             .then(u64::from(task.pc))
             .then((u64::from(task.tasks) << 32) | u64::from(task.objects))
-            .then(u64::from(task.kept));
+            .then(u64::from(task.kept) + 2 * u64::from(task.recovers));
+        for time in [&task.wake, &task.deadline].into_iter().flatten() {
+            all = time.fingerprint(all, &self.names);
+        }
         for frame in &task.frames {
             all = all
                 .then((u64::from(frame.call) << 32) | u64::from(frame.base))
@@ -509,6 +526,7 @@ impl Clone for Machine {
             depth: self.depth,
             undo: self.undo.clone(),
             calls: Calls::new(),
+            inits: Vec::new(),
             unfinished: self.unfinished,
             guards: self.guards.clone(),
             max_local: self.max_local,
@@ -517,6 +535,7 @@ impl Clone for Machine {
             futures: Futures::default(),
             labels: self.labels.clone(),
             nets: self.nets.clone(),
+            died: self.died,
         }
     }
 }
@@ -532,8 +551,15 @@ impl Promises for Machine {
 
     fn blocker(&self, process: ProcessId) -> Blocker {
         let task = self.task(process).filter(|_| self.code.object.is_none());
-        let obstacle = task.and_then(|task| self.waits_for(process, task));
-        obstacle.unwrap_or(Blocker::Anything)
+        let Some(task) = task else {
+            return Blocker::Anything;
+        };
+        match self.waits_for(process, task) {
+            // The death of its object would do as well.
+            Some(Blocker::Process(_)) if self.may_be_struck(task) => Blocker::Anything,
+            Some(obstacle) => obstacle,
+            None => Blocker::Anything,
+        }
     }
 }
 
@@ -544,6 +570,14 @@ impl Execution for Machine {
 
     #[inline]
     fn status(&self, process: ProcessId) -> Status {
+        if self.is_clock(process) {
+            let alive = |task: &Task| task.life == Life::Alive;
+            return match self.next_time() {
+                Some(_) => Status::Ready,
+                None if self.state.tasks.iter().any(alive) => Status::Waiting,
+                None => Status::Ended,
+            };
+        }
         let Some(task) = self.state.tasks.get(process.index()) else {
             return Status::Unborn;
         };
@@ -566,10 +600,8 @@ impl Execution for Machine {
     }
 
     fn claims(&self, process: ProcessId, into: &mut Claims) {
-        match self
-            .task(process)
-            .is_some_and(|task| task.life == Life::Alive)
-        {
+        let alive = |task: &Task| task.life == Life::Alive;
+        match self.is_clock(process) || self.task(process).is_some_and(alive) {
             true => {
                 self.claims_of(process, into);
             }
@@ -578,6 +610,9 @@ impl Execution for Machine {
     }
 
     fn wait(&self, process: ProcessId) -> Wait {
+        if self.is_clock(process) {
+            return Wait::Guard;
+        }
         let Some(task) = self.task(process).filter(|task| task.life == Life::Alive) else {
             return Wait::Never;
         };
@@ -592,11 +627,15 @@ impl Execution for Machine {
         if self.nets.is_some() && !self.awaited(process, task, &mut Vec::new()) {
             return Wait::Guard;
         }
+        if self.code.ops[pc] == Op::Block {
+            return Wait::Guard;
+        }
         let root = &self.state.objects[self.cog(task) as usize];
         if self.code.classes[root.class as usize].may_hold || self.has_condition(task) {
             return Wait::Guard;
         }
         match pc > 0 && self.code.ops[pc - 1] == Op::Await {
+            true if self.may_be_struck(task) => Wait::Guard,
             true => Wait::Process,
             false => Wait::Never,
         }
@@ -618,6 +657,9 @@ impl Execution for Machine {
     }
 
     fn step(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<&Event, StepError> {
+        if self.is_clock(process) {
+            return self.tick();
+        }
         if self
             .task(process)
             .is_none_or(|task| task.life != Life::Alive)
@@ -643,6 +685,8 @@ impl Execution for Machine {
                     Some(Undo::Holder(cog, holder)) => {
                         self.state.objects[cog as usize].holder = holder
                     }
+                    Some(Undo::Clock(now)) => self.state.now = now,
+                    Some(Undo::Died(object)) => self.state.objects[object as usize].dead = false,
                     Some(Undo::TaskBorn(task)) => {
                         let task = &mut self.state.tasks[task as usize];
                         task.life = Life::Unborn;
@@ -721,9 +765,11 @@ impl Semantics for Machine {
                 Some(task) => start.then_all(self.names.tasks.name(ProcessId(task))),
                 None => start,
             };
+            let start = start.then(u64::from(object.dead));
             let fields = object.fields.iter();
             all = all.and(fields.fold(start, |seen, value| value.fingerprint(seen, &self.names)));
         }
+        let all = all.and(self.state.now.fingerprint(Fingerprint::EMPTY, &self.names));
         self.output(all)
     }
 
@@ -732,11 +778,14 @@ impl Semantics for Machine {
     }
 
     /// A field of an object, the cog of one (which is always something, so that objects without
-    /// fields count), the output.
+    /// fields count), whether it lives, the output.
     fn cell(&self, cell: usize) -> Fingerprint {
         let start = Fingerprint::EMPTY.then(u64::from(cell as u32 == OUTPUT));
         if cell as u32 == OUTPUT {
             return self.output(start);
+        }
+        if cell as u32 == CLOCK {
+            return self.state.now.fingerprint(start.then(2), &self.names);
         }
         let number = self.names.owner(cell as u32);
         let name = self.names.object(number);
@@ -750,6 +799,9 @@ impl Semantics for Machine {
         };
         let field = cell - name.cells as usize;
         let start = start.then_all(name.name).then(field as u64);
+        if field > object.fields.len() {
+            return start.then(u64::from(object.dead));
+        }
         match (object.fields.get(field), object.holder) {
             (Some(value), _) => value.fingerprint(start, &self.names),
             (None, Some(task)) => start.then_all(self.names.tasks.name(ProcessId(task))),

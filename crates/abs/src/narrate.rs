@@ -9,7 +9,7 @@ use mazurka_core::{
 
 use crate::Machine;
 use crate::code::Op;
-use crate::heap::Task;
+use crate::heap::{CLOCK_PROCESS, Task};
 use crate::step::{Happening, resolved};
 use crate::text::{object_name, shown};
 use crate::value::Value;
@@ -18,8 +18,38 @@ use crate::value::Value;
 const MOST_WORDS: usize = 200;
 
 impl Machine {
+    /// Lets time pass, and tells it.
+    fn tell_tick(&mut self) -> Result<Step, StepError> {
+        self.step(CLOCK_PROCESS, &[])?;
+        let now = self.shown(&self.state.now);
+        Ok(Step {
+            process: self.names.tasks.path(CLOCK_PROCESS).to_string(),
+            outcomes: Vec::new(),
+            label: format!("clock: it is {now}"),
+            line: 0,
+            enabled: Vec::new(),
+            reads: Vec::new(),
+            changes: Vec::new(),
+            locks: Vec::new(),
+            mishap: None,
+            racing: false,
+            actor: Some(Box::new(Actor {
+                object: "clock".to_owned(),
+                task: format!("it is {now}"),
+                starts: true,
+                ends: true,
+                sends: Vec::new(),
+                waits_for: None,
+            })),
+            memory: None,
+        })
+    }
+
     /// A task as `Buffer1.take`.
     pub(crate) fn task_name(&self, process: ProcessId) -> String {
+        if self.is_clock(process) {
+            return "clock".to_owned();
+        }
         let Some(task) = self.task(process) else {
             return "?".to_owned();
         };
@@ -37,7 +67,7 @@ impl Machine {
 
     fn line(&self, pc: u32) -> usize {
         let span = self.code.spans[pc as usize];
-        span.line_column(&self.code.source).0
+        self.code.line_column(span).0
     }
 
     /// The text that an instruction comes from, on one line.
@@ -47,16 +77,24 @@ impl Machine {
         words.join(" ").chars().take(MOST_WORDS).collect()
     }
 
+    /// Whether a task that rests here keeps its cog.
+    pub(crate) fn holds_at(&self, pc: u32) -> bool {
+        matches!(
+            self.code.ops[pc as usize],
+            Op::Get | Op::Print { .. } | Op::Block
+        )
+    }
+
     /// Where a task rests, in the source.
     fn rest_line(&self, task: &Task) -> usize {
         let waits =
             task.pc > 0 && matches!(self.code.ops[task.pc as usize - 1], Op::Await | Op::Suspend);
-        let fresh = !waits && self.code.ops[task.pc as usize] != Op::Get;
+        let fresh = !waits && !self.holds_at(task.pc);
         let class = &self.code.classes[self.names.object(task.object).class as usize];
         match fresh {
             true => {
                 let span = class.methods[task.method as usize].span;
-                span.line_column(&self.code.source).0
+                self.code.line_column(span).0
             }
             false => self.line(if waits { task.pc - 1 } else { task.pc }),
         }
@@ -72,7 +110,7 @@ impl Machine {
                 "{name}: {} ▷ ",
                 self.words(task.pc - 1).trim_end_matches(';')
             ),
-            (_, Some(Op::Suspend)) => format!("{name}: "),
+            (Op::Print { .. } | Op::Block, _) | (_, Some(Op::Suspend)) => format!("{name}: "),
             _ => {
                 let parameters = match task.object {
                     0 => 0,
@@ -133,6 +171,9 @@ impl Machine {
                 Happening::Ended(Value::Unit) => "ends".to_owned(),
                 Happening::Ended(value) => format!("returns {}", self.shown(value)),
                 Happening::Threw(value) => format!("throws {}", self.shown(value)),
+                Happening::Died(object) => {
+                    format!("{} dies", object_name(*object, &self.code, &self.names))
+                }
             });
         }
         changes.retain(|change| change.from != change.to);
@@ -235,7 +276,12 @@ impl Machine {
         {
             return future(task);
         }
-        let guard = self.words(task.pc - 1);
+        let at = if self.code.ops[task.pc as usize] == Op::Block {
+            task.pc
+        } else {
+            task.pc - 1
+        };
+        let guard = self.words(at);
         let guard = guard
             .trim_start_matches("await")
             .trim_end_matches(';')
@@ -250,6 +296,9 @@ impl Narrator for Machine {
     }
 
     fn tell(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<Step, StepError> {
+        if self.is_clock(process) {
+            return self.tell_tick();
+        }
         let Some(task) = self
             .task(process)
             .filter(|_| self.status(process) == Status::Ready)
@@ -284,7 +333,7 @@ impl Narrator for Machine {
 
     fn explain(&self, mishap: &Mishap) -> (String, Option<Place>) {
         let span = self.code.spans[mishap.site as usize];
-        let (line, column) = span.line_column(&self.code.source);
+        let (line, column) = self.code.line_column(span);
         let place = Place {
             line,
             column,
@@ -310,7 +359,8 @@ impl Narrator for Machine {
 
     fn waiting(&self) -> Vec<Waiting> {
         let all = self.names.tasks.in_order().iter();
-        let waiting = all.filter(|&&process| self.status(process) == Status::Waiting);
+        let waiting = all
+            .filter(|&&process| !self.is_clock(process) && self.status(process) == Status::Waiting);
         let tell = |&process: &ProcessId| {
             let task = self.task(process)?;
             let (what, held_by) = self.obstacle(process, task);
@@ -356,6 +406,12 @@ impl Narrator for Machine {
             let object = &self.state.objects[number as usize];
             let class = &self.code.classes[object.class as usize];
             let name = object_name(number, &self.code, &self.names);
+            if object.dead {
+                all.push(Binding {
+                    name: name.clone(),
+                    value: "dead".to_owned(),
+                });
+            }
             let observed: Vec<usize> = self.observed_fields(number).collect();
             for (at, field) in class.fields.iter().enumerate() {
                 if !observed_only || observed.contains(&at) {

@@ -10,6 +10,11 @@
 //!   executions than there are traces; each of them is a run of the program.
 //! - A guard may wait for a future that it finds in a field. Which task that is changes while the
 //!   guard waits, so such a program has no net ([`NoNet`]).
+//! - If time passes, no task can go on, which does not follow from the past of a task: a program
+//!   with time has no net.
+//! - If an exception leaves a task, its object dies and everything that waits in it goes on. So a
+//!   machine for nets lets no object die and notes that one should have ([`Machine::has_net`]):
+//!   then what was built is no net of the program.
 //!
 //! The model of a stateful net wants to know what a step may have read: what it does depends on
 //! that, and on the results of the tasks that it has waited for.
@@ -23,26 +28,42 @@ use rustc_hash::FxHashMap;
 use crate::Machine;
 use crate::code::{Code, Op};
 use crate::effects::Effects;
-use crate::heap::{OUTPUT, Task};
+use crate::heap::{CLOCK, OUTPUT, Task};
 use crate::pure::{Evaluator, Registers};
 use crate::value::Value;
 
 /// Why a program has no net.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NoNet {
-    /// The line of a guard that waits for a future in a field.
-    pub line: usize,
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NoNet {
+    /// In this line a guard waits for a future in a field.
+    MovingGuard(usize),
+    /// An object of this class dies in some execution.
+    Dies(String),
+    /// Time passes.
+    Timed,
 }
 
 impl std::fmt::Display for NoNet {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "the guard in line {} waits for a future that it reads from a field, and which task \
-             that is may change while it waits, but a net has to know; copy the future into a \
-             variable before the `await`",
-            self.line
-        )
+        match self {
+            NoNet::MovingGuard(line) => write!(
+                f,
+                "the guard in line {line} waits for a future that it reads from a field, and which \
+                 task that is may change while it waits, but a net has to know; copy the future \
+                 into a variable before the `await`"
+            ),
+            NoNet::Dies(class) => write!(
+                f,
+                "an exception leaves a task of class {class}, so that an object dies and all that \
+                 wait in it go on, but a net has to know what a task waits for; catch the \
+                 exception, or use `mazurka explore`"
+            ),
+            NoNet::Timed => write!(
+                f,
+                "time passes when no task can go on, and a net has no such event; use \
+                 `mazurka explore`, or --ignore-time"
+            ),
+        }
     }
 }
 
@@ -67,13 +88,14 @@ pub(crate) struct SharedCells {
 }
 
 impl SharedCells {
-    /// Returns the first cell of a class in a cog: one for each field, then one for the cog.
+    /// Returns the first cell of a class in a cog: one for each field, then one for the cog and one for
+    /// whether the object lives.
     fn first(&mut self, cog: u32, class: u32, fields: usize) -> u32 {
         let Self { first, all, next } = self;
         *first.entry((cog, class)).or_insert_with(|| {
             let cell = *next;
             all.push((cell, cog, class));
-            *next += fields as u32 + 1;
+            *next += fields as u32 + 2;
             cell
         })
     }
@@ -104,7 +126,7 @@ fn moving_guard(code: &Code) -> Option<NoNet> {
         ops.iter().any(|op| matches!(op, Op::Field(_)))
     })?;
     let (line, _) = code.spans[start as usize].line_column(&code.source);
-    Some(NoNet { line })
+    Some(NoNet::MovingGuard(line))
 }
 
 impl Machine {
@@ -112,28 +134,63 @@ impl Machine {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use mazurka_abs::{Machine, Settings, load};
+    /// use mazurka_abs::{Machine, NoNet, Settings, load};
     ///
     /// let source = "module M; class C { Fut<Int> f; Unit m() { await f?; } } { new C(); }";
     /// let code = Arc::new(load(source, &Settings::default()).unwrap());
-    /// assert_eq!(Machine::for_nets(code, 1000).unwrap_err().line, 1);
+    /// assert_eq!(Machine::for_nets(code, 1000).unwrap_err(), NoNet::MovingGuard(1));
     /// ```
-    pub fn for_nets(code: Arc<Code>, max_local: u64) -> Result<Self, NoNet> {
+    pub fn for_nets(mut code: Arc<Code>, max_local: u64) -> Result<Self, NoNet> {
         if let Some(no) = moving_guard(&code) {
             return Err(no);
         }
-        let calls = |effects: &Effects| !effects.others.is_empty();
+        if code.timed {
+            return Err(NoNet::Timed);
+        }
+        for class in &mut Arc::make_mut(&mut code).classes {
+            class.may_die = false;
+        }
+        let lives = |(class, field, _): &(u32, u32, bool)| {
+            *field == code.classes[*class as usize].life_cell()
+        };
+        let calls = |effects: &Effects| !effects.others.iter().all(lives);
         let cells = match code.effects.values().any(calls) {
             false => Cells::Each,
             true => Cells::Shared(RefCell::new(SharedCells {
                 first: FxHashMap::default(),
                 all: Vec::new(),
-                next: OUTPUT + 1,
+                next: CLOCK.max(OUTPUT) + 1,
             })),
         };
         let mut machine = Self::new(code, max_local);
         machine.nets = Some(cells);
         Ok(machine)
+    }
+
+    /// Whether what was built with this machine is a net of its program: no object has died.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use mazurka_abs::{Machine, Settings, load};
+    /// use mazurka_core::{Execution, ProcessId};
+    ///
+    /// let source = "module M; class C { Unit run() { throw DivisionByZeroException; } } { new C(); }";
+    /// let code = Arc::new(load(source, &Settings::default()).unwrap());
+    /// let mut machine = Machine::for_nets(code, 1000).unwrap();
+    /// assert!(machine.has_net().is_ok());
+    /// while let Some(&next) = machine.ready().first() {
+    ///     machine.step(next, &[]).unwrap();
+    /// }
+    /// assert!(machine.has_net().is_err());
+    /// ```
+    pub fn has_net(&self) -> Result<(), NoNet> {
+        match self.died {
+            None => Ok(()),
+            Some(class) => {
+                let name = self.code.classes[class as usize].name.clone();
+                Err(NoNet::Dies(name))
+            }
+        }
     }
 
     /// The futures that a task which rests waits for, as far as its guard can be evaluated, and
@@ -165,6 +222,8 @@ impl Machine {
                 object: frame.object,
                 task: process.0,
                 trail: None,
+                now: &self.state.now,
+                deadline: task.deadline.as_ref(),
             };
             for (start, end) in waits(&self.code, task.pc) {
                 let mut stack = task.stack[frame.base as usize..].to_vec();
@@ -205,7 +264,11 @@ impl Machine {
         into: &mut Claims,
     ) {
         for &(class, field, writes) in others {
-            let fields = self.code.classes[class as usize].fields.len();
+            let info = &self.code.classes[class as usize];
+            if field == info.life_cell() {
+                continue; // It lives: see the head of this file.
+            }
+            let fields = info.fields.len();
             let cell = cells.borrow_mut().first(cog, class, fields) + field;
             add_claim(
                 into,
@@ -260,6 +323,12 @@ impl Machine {
             let first = self.first_cell(object);
             written.extend(effects.writes.iter().map(|field| first + field));
             read_too.extend(effects.reads.iter().map(|field| first + field));
+        }
+        let class = &self.code.classes[self.names.object(task.object).class as usize];
+        if let Some((recover, _)) = class.recover {
+            let first = self.first_cell(task.object);
+            let reads = self.code.effects[&recover].reads.iter();
+            read_too.extend(reads.map(|field| first + field));
         }
         let may = |access: &&Access| {
             let cell = access.first;

@@ -16,7 +16,7 @@ use crate::value::Value;
 const ROUNDS: usize = 4;
 
 impl Machine {
-    /// The observed fields of all objects, by where they are found.
+    /// The observed fields of all objects, by where they are found, and whether these objects live.
     pub(crate) fn observed(&self) -> Fingerprint {
         let names = self.places();
         let mut all = Fingerprint::EMPTY;
@@ -24,6 +24,7 @@ impl Machine {
             let mut fields = self.observed_fields(number).peekable();
             if fields.peek().is_some() {
                 let start = names[number as usize];
+                let start = if object.dead { start.then(1) } else { start };
                 let seen = fields.fold(start, |seen, at| {
                     self.seen(&object.fields[at], seen.then(at as u64), &names)
                 });

@@ -32,6 +32,9 @@ pub(crate) struct Evaluator<'a> {
     pub task: u32,
     /// Hears which way branches go.
     pub trail: Option<&'a Trail>,
+    pub now: &'a Value,
+    /// When the task should be done.
+    pub deadline: Option<&'a Value>,
 }
 
 /// A place to come back to.
@@ -167,17 +170,28 @@ impl Evaluator<'_> {
                 }
                 stack.push(self.text(all, at.fuel)?);
             }
-            Op::Cast(interface) => match stack.last() {
-                Some(Value::Object(object)) if !self.implements(*object, interface) => {
-                    return Err(self.exception(self.code.exceptions.bad_cast));
+            Op::Cast(interface) => {
+                let unfit = match stack.last() {
+                    Some(Value::Object(object)) => !self.implements(*object, interface),
+                    _ => false,
+                };
+                if unfit {
+                    pop(stack);
+                    stack.push(Value::Null);
                 }
-                _ => {}
-            },
+            }
             Op::Implements(interface) => {
                 let yes = matches!(pop(stack), Value::Object(object) if self.implements(object, interface));
                 stack.push(Value::Bool(yes));
             }
-            Op::NoMatch => return Err(self.exception(self.code.exceptions.pattern_match_failed)),
+            Op::Elapsed => {
+                let wake = pop(stack);
+                let order = arithmetic::compare(&wake, self.now);
+                stack.push(Value::Bool(order != std::cmp::Ordering::Greater));
+            }
+            Op::NoMatch | Op::Impossible => {
+                return Err(self.exception(self.code.exceptions.pattern_match_failed));
+            }
             Op::Pop => {
                 pop(stack);
             }
@@ -323,6 +337,19 @@ impl Evaluator<'_> {
             },
             Builtin::SquareRoot => Value::Float(float(&pop(stack))?.sqrt()),
             Builtin::Logarithm => Value::Float(float(&pop(stack))?.ln()),
+            Builtin::Clock => self.now.clone(),
+            Builtin::Deadline => match self.deadline {
+                None => Value::Int(-1),
+                Some(end) => {
+                    let left =
+                        arithmetic::binary(Binary::Subtract, end, self.now).map_err(trouble)?;
+                    match arithmetic::compare(&left, &Value::Int(0)) {
+                        std::cmp::Ordering::Less => Value::Int(0),
+                        _ => left,
+                    }
+                }
+            },
+            Builtin::Absolute => arithmetic::absolute(pop(stack)).map_err(trouble)?,
             Builtin::Exponential => Value::Float(float(&pop(stack))?.exp()),
         };
         stack.push(value);

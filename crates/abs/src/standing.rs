@@ -61,7 +61,9 @@ impl Machine {
         let op = |pc: u32| self.code.ops.get(pc as usize);
         let before = pc.checked_sub(1).and_then(op);
         let (span, text) = match (op(pc), before) {
-            (Some(Op::Get), _) => (self.code.spans[pc as usize], self.words(pc)),
+            (Some(Op::Get | Op::Print { .. } | Op::Block), _) => {
+                (self.code.spans[pc as usize], self.words(pc))
+            }
             (_, Some(Op::Await | Op::Suspend)) => {
                 let text = self.words(pc - 1).trim_end_matches(';').to_owned();
                 (self.code.spans[pc as usize - 1], text)
@@ -71,7 +73,7 @@ impl Machine {
                 None => (Span::default(), String::new()),
             },
         };
-        let (line, column) = span.line_column(&self.code.source);
+        let (line, column) = self.code.line_column(span);
         Place { line, column, text }
     }
 

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use mazurka_core::{Access, Event, Mishap, MishapKind, Outcome, ProcessId, StepError};
 
+use crate::arithmetic::{binary, compare};
 use crate::code::{Code, Op};
 use crate::heap::{Frame, Life, Names, OUTPUT, Object, State, Task};
 use crate::labels::Trail;
 use crate::pure::{Calls, Evaluator, Fault, Registers, pop, spend};
+use crate::syntax::ast::Binary;
 use crate::text::object_name;
 use crate::value::Value;
 
@@ -19,9 +21,11 @@ const MAX_FRAMES: usize = 10_000;
 pub(crate) enum Undo {
     Field(u32, u32, Value),
     Holder(u32, Option<u32>),
+    Died(u32),
     TaskBorn(u32),
     ObjectBorn(u32),
     Output,
+    Clock(Value),
 }
 
 /// Why a step was not made.
@@ -63,6 +67,7 @@ pub(crate) enum Happening {
     Printed(Arc<String>),
     Ended(Value),
     Threw(Value),
+    Died(u32),
 }
 
 /// Hears what happens within a step.
@@ -83,7 +88,7 @@ impl Listener for Vec<Happening> {
 
 /// Where a run ends.
 enum Rest {
-    /// With the cog in its hands, at a `get`.
+    /// With the cog in its hands, at a `get` or a `println`.
     Holding(u32),
     /// The cog is free.
     Released(u32),
@@ -101,10 +106,14 @@ pub(crate) struct Cpu<'a, L> {
     pub event: &'a mut Event,
     pub outcomes: &'a [i64],
     pub calls: &'a mut Calls,
+    /// The cogs of objects whose init blocks ran: kept for its memory.
+    pub inits: &'a mut Vec<u32>,
     pub fuel: u64,
     pub listener: &'a mut L,
     /// Hears which way the step goes.
     pub trail: Option<&'a Trail>,
+    /// For nets: the class of an object that should die, and does not.
+    pub died: Option<&'a mut Option<u32>>,
 }
 
 /// The result of an instruction: the next one, or the end of the run.
@@ -144,8 +153,6 @@ impl<L: Listener> Cpu<'_, L> {
         let process = self.process;
         let mut task = std::mem::replace(&mut self.state.tasks[process.index()], Task::unborn());
         let result = self.run_task(&mut task);
-        let cog = self.state.objects[task.object as usize].cog;
-        let held = self.state.objects[cog as usize].holder == Some(process.0);
         let holds = match &result {
             Ok(Rest::Holding(pc)) => {
                 task.pc = *pc;
@@ -159,17 +166,34 @@ impl<L: Listener> Cpu<'_, L> {
             }
             _ => false,
         };
-        if held != holds {
-            let holder = holds.then_some(process.0);
-            let old = std::mem::replace(&mut self.state.objects[cog as usize].holder, holder);
-            self.undo.push(Undo::Holder(cog, old));
-            let root = self.names.object(cog);
-            let fields = self.code.classes[root.class as usize].fields.len() as u32;
-            touch(self.event, Access::write(root.cells + fields));
+        let cog = self.state.objects[task.object as usize].cog;
+        self.hold(cog, holds);
+        // Nothing runs on a new object before its init block is done.
+        let mut inits: Vec<u32> = Vec::new();
+        std::mem::swap(&mut inits, self.inits);
+        for &cog in inits.iter().filter(|&&other| other != cog) {
+            let inside = |frame: &Frame| self.state.objects[frame.object as usize].cog == cog;
+            self.hold(cog, holds && task.frames.iter().any(inside));
         }
+        inits.clear();
+        *self.inits = inits;
         task.steps += 1;
         self.state.tasks[process.index()] = task;
         result.map(|_| ())
+    }
+
+    /// The task that makes the step holds a cog from now on, or does not.
+    fn hold(&mut self, cog: u32, holds: bool) {
+        let process = self.process.0;
+        let held = self.state.objects[cog as usize].holder == Some(process);
+        if held != holds {
+            let holder = holds.then_some(process);
+            let old = std::mem::replace(&mut self.state.objects[cog as usize].holder, holder);
+            self.undo.push(Undo::Holder(cog, old));
+            let root = self.names.object(cog);
+            let cell = self.code.classes[root.class as usize].cog_cell();
+            touch(self.event, Access::write(root.cells + cell));
+        }
     }
 
     /// Clears the slots of the topmost frame that do not matter any more.
@@ -194,6 +218,8 @@ impl<L: Listener> Cpu<'_, L> {
             object,
             task: self.process.0,
             trail: None,
+            now: &self.state.now,
+            deadline: None,
         }
     }
 
@@ -209,6 +235,8 @@ impl<L: Listener> Cpu<'_, L> {
             object: frame.object,
             task: self.process.0,
             trail: self.trail,
+            now: &self.state.now,
+            deadline: task.deadline.as_ref(),
         };
         evaluator.run(Registers {
             pc,
@@ -221,7 +249,24 @@ impl<L: Listener> Cpu<'_, L> {
 
     fn run_task(&mut self, task: &mut Task) -> Result<Rest, Obstacle> {
         let mut pc = task.pc;
-        if self.code.ops[pc as usize] == Op::Get {
+        let cogs = task.frames.iter().skip(1);
+        self.inits
+            .extend({ cogs }.map(|frame| self.state.objects[frame.object as usize].cog));
+        let dead = Value::constant(self.code.exceptions.object_dead);
+        let idle = self.code.is_idle(pc);
+        if self.state.objects[task.object as usize].dead && !idle {
+            self.listener.hear(|| Happening::Threw(dead.clone()));
+            task.life = Life::Thrown;
+            self.end(task, Some(dead));
+            return Ok(Rest::Over);
+        }
+        let top = task.frames.last().map_or(0, |frame| frame.object);
+        if self.state.objects[top as usize].dead && !idle {
+            match self.throw(pc, dead, task) {
+                Some(handler) => pc = handler,
+                None => return Ok(Rest::Over),
+            }
+        } else if self.code.ops[pc as usize] == Op::Get {
             let Some(Value::Future(future)) = task.stack.last() else {
                 return Err(Obstacle::Blocked);
             };
@@ -230,6 +275,14 @@ impl<L: Listener> Cpu<'_, L> {
                 return Err(Obstacle::Blocked);
             }
             self.join(future);
+        }
+        if self.code.ops[pc as usize] == Op::Block {
+            let order = |wake: &Value| compare(wake, &self.state.now);
+            if task.wake.as_ref().map(order) == Some(std::cmp::Ordering::Greater) {
+                return Err(Obstacle::Blocked);
+            }
+            task.wake = None;
+            pc += 1;
         }
         loop {
             let result = match self.pure(pc, task) {
@@ -251,27 +304,69 @@ impl<L: Listener> Cpu<'_, L> {
                     return Ok(Rest::Over);
                 }
                 Err(Halt::Fault(Fault::Exception(exception))) => {
-                    match self.catch(pc, &exception, task) {
+                    match self.throw(pc, exception, task) {
                         Some(handler) => {
                             if let Some(trail) = self.trail {
                                 trail.turn(handler, true);
                             }
                             pc = handler;
                         }
-                        None if task.kept && !self.is_assertion(&exception) => {
-                            self.listener.hear(|| Happening::Threw(exception.clone()));
-                            task.life = Life::Thrown;
-                            self.end(task, Some(exception));
-                            return Ok(Rest::Over);
-                        }
-                        None => {
-                            self.halt(task, MishapKind::Failure, pc, Some(exception));
-                            return Ok(Rest::Over);
-                        }
+                        None => return Ok(Rest::Over),
                     }
                 }
             }
         }
+    }
+
+    /// Where an exception leads: to a handler, or to the recovery block. None if it has ended the
+    /// task, and killed its object.
+    fn throw(&mut self, pc: u32, exception: Value, task: &mut Task) -> Option<u32> {
+        if let Some(handler) = self.catch(pc, &exception, task) {
+            return Some(handler);
+        }
+        let class = self.state.objects[task.object as usize].class;
+        if let Some((recover, slots)) = self.code.classes[class as usize].recover
+            && !task.recovers
+        {
+            self.listener.hear(|| Happening::Threw(exception.clone()));
+            task.recovers = true;
+            task.stack.clear();
+            task.stack.push(exception);
+            task.stack.resize(slots as usize, Value::Unit);
+            task.frames.push(Frame {
+                call: u32::MAX,
+                base: 0,
+                top: slots,
+                object: task.object,
+            });
+            return Some(recover);
+        }
+        self.kill(task.object);
+        if task.kept && !self.is_assertion(&exception) {
+            self.listener.hear(|| Happening::Threw(exception.clone()));
+            task.life = Life::Thrown;
+            self.end(task, Some(exception));
+        } else {
+            self.halt(task, MishapKind::Failure, pc, Some(exception));
+        }
+        None
+    }
+
+    /// Nothing runs on the object of the main block but that.
+    fn kill(&mut self, object: u32) {
+        if object == 0 {
+            return;
+        }
+        if let Some(died) = self.died.as_deref_mut() {
+            *died = Some(self.names.object(object).class);
+            return;
+        }
+        self.state.objects[object as usize].dead = true;
+        self.undo.push(Undo::Died(object));
+        self.listener.hear(|| Happening::Died(object));
+        let name = self.names.object(object);
+        let cell = self.code.classes[name.class as usize].life_cell();
+        touch(self.event, Access::write(name.cells + cell));
     }
 
     fn is_assertion(&self, exception: &Value) -> bool {
@@ -305,6 +400,7 @@ impl<L: Listener> Cpu<'_, L> {
         task.frames.clear();
         task.stack.clear();
         task.pc = 0;
+        task.wake = None;
     }
 
     /// Looks for the handler of an exception, from the inside out.
@@ -392,11 +488,27 @@ impl<L: Listener> Cpu<'_, L> {
                 }
             }
             Op::Resume => {
+                task.wake = None;
                 if let Some(trail) = self.trail {
                     trail.start();
                 }
             }
-            Op::Throw => return Err(Halt::Fault(Fault::Exception(pop(&mut task.stack)))),
+            Op::Wake => self.wake(task)?,
+            Op::Block => return Ok(Next::Rest(Rest::Holding(pc))),
+            Op::Deadline(slot) => {
+                let base = task.frames.last().map_or(0, |frame| frame.base);
+                let end = match &task.stack[(base + slot) as usize] {
+                    Value::Data(data) => data.parts.first().cloned(),
+                    _ => None,
+                };
+                let end = end.map(|left| binary(Binary::Add, &left, &self.state.now));
+                if let (Some(Ok(end)), Some(Value::Future(child))) = (end, task.stack.last()) {
+                    self.state.tasks[*child as usize].deadline = Some(end);
+                }
+            }
+            Op::Throw | Op::Rethrow => {
+                return Err(Halt::Fault(Fault::Exception(pop(&mut task.stack))));
+            }
             Op::Assert => {
                 if let Value::Bool(false) = pop(&mut task.stack) {
                     let evaluator = self.evaluator(this);
@@ -406,6 +518,9 @@ impl<L: Listener> Cpu<'_, L> {
                 }
             }
             Op::Print { line } => {
+                if self.is_noticed() && !self.code.observed.no_output {
+                    return Ok(Next::Rest(Rest::Holding(pc)));
+                }
                 if let Value::Text(text) = pop(&mut task.stack) {
                     let text = match line {
                         true => Arc::new(format!("{text}\n")),
@@ -421,6 +536,20 @@ impl<L: Listener> Cpu<'_, L> {
                 task.stack.push(Value::Unit);
             }
             Op::Random => self.random(task)?,
+            Op::Die => {
+                let exception = pop(&mut task.stack);
+                self.listener.hear(|| Happening::Threw(exception.clone()));
+                self.kill(task.object);
+                task.life = Life::Thrown;
+                self.end(task, Some(exception));
+                return Ok(Next::Rest(Rest::Over));
+            }
+            Op::Recovered => {
+                task.life = Life::Thrown;
+                let exception = std::mem::replace(&mut task.stack[0], Value::Unit);
+                self.end(task, Some(exception));
+                return Ok(Next::Rest(Rest::Over));
+            }
             Op::Leave => {
                 let value = pop(&mut task.stack);
                 let Some(frame) = task.frames.pop() else {
@@ -459,19 +588,49 @@ impl<L: Listener> Cpu<'_, L> {
         }
     }
 
+    /// Whether the step has done something that other cogs can notice.
+    fn is_noticed(&self) -> bool {
+        !self.event.spawned.is_empty() || self.event.touched.contains(&Access::write(OUTPUT))
+    }
+
+    /// A duration starts: it takes the least or the longest time.
+    fn wake(&mut self, task: &mut Task) -> Result<(), Halt> {
+        let (max, min) = (pop(&mut task.stack), pop(&mut task.stack));
+        let longer = compare(&min, &max) == std::cmp::Ordering::Less;
+        let chosen = match longer && self.choose(2)? == 1 {
+            true => max,
+            false => min,
+        };
+        let wake = binary(Binary::Add, &self.state.now, &chosen);
+        let wake = wake.map_err(|_| Halt::Fault(Fault::TooMuch))?;
+        // Of several durations of one guard the last one to be over matters.
+        let later = |known: &Value| compare(known, &wake) == std::cmp::Ordering::Greater;
+        if !task.wake.as_ref().is_some_and(later) {
+            task.wake = Some(wake.clone());
+        }
+        task.stack.push(wake);
+        Ok(())
+    }
+
     fn random(&mut self, task: &mut Task) -> Result<(), Halt> {
         let end = match pop(&mut task.stack) {
             Value::Int(below) => below.max(1),
             _ => return Err(Halt::Fault(Fault::TooMuch)),
         };
+        let value = self.choose(end)?;
+        task.stack.push(Value::Int(value));
+        Ok(())
+    }
+
+    /// One of so many values, as the schedule has it.
+    fn choose(&mut self, end: i64) -> Result<i64, Halt> {
         let asked = self.outcomes.get(self.event.outcomes.len()).copied();
         let value = asked.unwrap_or(0);
         if !(0..end).contains(&value) {
             return Err(Halt::Obstacle(Obstacle::NoSuchOutcome));
         }
         self.event.outcomes.push(Outcome { value, end });
-        task.stack.push(Value::Int(value));
-        Ok(())
+        Ok(value)
     }
 
     /// `new`: makes the object.
@@ -505,13 +664,14 @@ impl<L: Listener> Cpu<'_, L> {
         new.class = class;
         new.cog = cog;
         new.holder = None;
+        new.dead = false;
         new.fields.clear();
         new.fields
             .extend(task.stack.drain(task.stack.len() - args as usize..));
         new.fields.resize(info.fields.len(), Value::Null);
         self.undo.push(Undo::ObjectBorn(object));
         let first = self.names.object(object).cells;
-        let all = Access::write(first).over(info.fields.len() as u32 + 1);
+        let all = Access::write(first).over(info.fields.len() as u32 + 2);
         self.event.touched.push(all);
         self.listener.hear(|| Happening::Created(object));
         Ok(object)
@@ -521,6 +681,7 @@ impl<L: Listener> Cpu<'_, L> {
     fn enter_init(&mut self, pc: u32, object: u32, task: &mut Task) -> Next {
         let class = self.state.objects[object as usize].class;
         let info = &self.code.classes[class as usize];
+        self.inits.push(self.state.objects[object as usize].cog);
         let base = task.stack.len() as u32;
         let top = base + info.init_slots;
         task.frames.push(Frame {
@@ -590,6 +751,9 @@ impl<L: Listener> Cpu<'_, L> {
         new.objects = 0;
         new.steps = 0;
         new.kept = false;
+        new.recovers = false;
+        new.wake = None;
+        new.deadline = None;
         new.result = None;
         self.event.spawned.push(child);
         self.undo.push(Undo::TaskBorn(child.0));
@@ -617,6 +781,10 @@ impl<L: Listener> Cpu<'_, L> {
         spend(&mut self.fuel, 1)?;
         if task.frames.len() > MAX_FRAMES {
             return Err(Halt::Fault(Fault::TooMuch));
+        }
+        if self.state.objects[object as usize].dead {
+            let dead = self.code.exceptions.object_dead;
+            return Err(Halt::Fault(self.evaluator(this).exception(dead)));
         }
         let class = &self.code.classes[self.state.objects[object as usize].class as usize];
         let Some(&method) = class.by_name.get(&method) else {

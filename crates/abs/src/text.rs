@@ -5,9 +5,10 @@ use mazurka_core::ProcessId;
 use crate::arithmetic::written;
 use crate::code::Code;
 use crate::heap::Names;
-use crate::value::Value;
+use crate::value::{Data, Value};
 
-/// Writes a value as `toString` does: a text as it is, texts within other values in quotes.
+/// Writes a value as `toString` does: a text as it is, texts within other values in quotes, no
+/// blanks, and lists, sets and maps by their elements.
 pub(crate) fn write(into: &mut String, value: &Value, code: &Code, names: &Names) {
     match value {
         Value::Text(text) => into.push_str(text),
@@ -20,7 +21,8 @@ pub(crate) fn write_inner(into: &mut String, value: &Value, code: &Code, names: 
     /// What is left to be written.
     enum Piece {
         Value(Value),
-        Rest(Value),
+        /// The elements of a list, set or map after the first, and what makes one.
+        Rest(Value, u32),
         Sign(&'static str),
     }
     // By hand, so that deep values do not use up the stack.
@@ -31,13 +33,12 @@ pub(crate) fn write_inner(into: &mut String, value: &Value, code: &Code, names: 
                 into.push_str(sign);
                 continue;
             }
-            Piece::Rest(rest) => {
-                // The elements of a list after the first.
+            Piece::Rest(rest, cons) => {
                 if let Value::Data(data) = &rest
-                    && data.constructor == code.exceptions.cons
+                    && data.constructor == cons
                 {
-                    into.push_str(", ");
-                    pending.push(Piece::Rest(data.parts[1].clone()));
+                    into.push(',');
+                    pending.push(Piece::Rest(data.parts[1].clone(), cons));
                     pending.push(Piece::Value(data.parts[0].clone()));
                 } else {
                     into.push(']');
@@ -49,7 +50,11 @@ pub(crate) fn write_inner(into: &mut String, value: &Value, code: &Code, names: 
         match &value {
             Value::Unit => into.push_str("Unit"),
             Value::Bool(value) => into.push_str(if *value { "True" } else { "False" }),
-            Value::Text(text) => into.push_str(&format!("{text:?}")),
+            Value::Text(text) => {
+                into.push('"');
+                into.push_str(&text.replace('"', "\\\""));
+                into.push('"');
+            }
             Value::Null => into.push_str("null"),
             Value::Object(object) => into.push_str(&object_name(*object, code, names)),
             Value::Future(task) => {
@@ -57,13 +62,18 @@ pub(crate) fn write_inner(into: &mut String, value: &Value, code: &Code, names: 
                 into.push_str(&names.tasks.path(ProcessId(*task)).to_string());
             }
             Value::Function(_) => into.push_str("function"),
-            Value::Data(data) if data.constructor == code.exceptions.nil => into.push_str("list[]"),
-            Value::Data(data) if data.constructor == code.exceptions.cons => {
-                into.push_str("list[");
-                pending.push(Piece::Rest(data.parts[1].clone()));
-                pending.push(Piece::Value(data.parts[0].clone()));
-            }
             Value::Data(data) => {
+                if let Some((start, _, cons)) = listed(data, code) {
+                    into.push_str(start);
+                    match data.constructor == cons {
+                        true => {
+                            pending.push(Piece::Rest(data.parts[1].clone(), cons));
+                            pending.push(Piece::Value(data.parts[0].clone()));
+                        }
+                        false => into.push(']'),
+                    }
+                    continue;
+                }
                 into.push_str(&code.constructors[data.constructor as usize].name);
                 if !data.parts.is_empty() {
                     into.push('(');
@@ -71,7 +81,7 @@ pub(crate) fn write_inner(into: &mut String, value: &Value, code: &Code, names: 
                     for (at, part) in data.parts.iter().enumerate().rev() {
                         pending.push(Piece::Value(part.clone()));
                         if at > 0 {
-                            pending.push(Piece::Sign(", "));
+                            pending.push(Piece::Sign(","));
                         }
                     }
                 }
@@ -79,6 +89,12 @@ pub(crate) fn write_inner(into: &mut String, value: &Value, code: &Code, names: 
             number => into.push_str(&written(number).unwrap_or_default()),
         }
     }
+}
+
+/// How a list, a set or a map is written.
+fn listed(data: &Data, code: &Code) -> Option<(&'static str, u32, u32)> {
+    let kinds = code.exceptions.lists.iter().copied();
+    { kinds }.find(|(_, nil, cons)| [*nil, *cons].contains(&data.constructor))
 }
 
 /// A value as text.

@@ -1,5 +1,7 @@
 //! Types, what fits what, and the variables that stand for types not known yet.
 
+use rustc_hash::FxHashSet;
+
 /// What a type is made with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Head {
@@ -11,6 +13,8 @@ pub(crate) enum Head {
     Unit,
     Exception,
     Future,
+    /// Any future.
+    Destiny,
     Data(u32),
     Interface(u32),
     /// The type of `this`.
@@ -39,6 +43,7 @@ impl Ty {
     pub const TEXT: Ty = Ty::Made(Head::Text, Vec::new());
     pub const UNIT: Ty = Ty::Made(Head::Unit, Vec::new());
     pub const EXCEPTION: Ty = Ty::Made(Head::Exception, Vec::new());
+    pub const DESTINY: Ty = Ty::Made(Head::Destiny, Vec::new());
     pub const NULL: Ty = Ty::Made(Head::Null, Vec::new());
 
     pub fn future(of: Ty) -> Ty {
@@ -73,6 +78,8 @@ pub(crate) struct Inheritance {
 #[derive(Debug, Default)]
 pub(crate) struct Unknowns {
     known: Vec<Option<Ty>>,
+    /// The types that some `null` was taken for.
+    pub nulls: FxHashSet<Head>,
 }
 
 impl Unknowns {
@@ -127,7 +134,11 @@ impl Unknowns {
                 let heads = a == b
                     || match (a, b) {
                         (Head::Int, Head::Rat) => true,
-                        (Head::Null, Head::Interface(_) | Head::Future) => return true,
+                        (Head::Future, Head::Destiny) => return true,
+                        (Head::Null, Head::Interface(_) | Head::Future | Head::Destiny) => {
+                            self.nulls.insert(*b);
+                            return true;
+                        }
                         (Head::Interface(a), Head::Interface(b)) => {
                             inheritance.interfaces[*a as usize].contains(b)
                         }

@@ -170,8 +170,8 @@ impl Value {
         }
     }
 
-    /// The order of all values: numbers and texts as usual, data by constructor and then by parts,
-    /// objects and futures by their names.
+    /// The order of all values: numbers and texts as usual, data by the name of its constructor and
+    /// then by parts, objects and futures by their names.
     pub fn order(&self, other: &Value, names: &Names) -> Ordering {
         // By hand, so that long lists do not use up the stack.
         let mut pending = vec![(self.clone(), other.clone())];
@@ -181,7 +181,8 @@ impl Value {
                     if Arc::ptr_eq(a, b) || a.print == b.print {
                         continue;
                     }
-                    let first = a.constructor.cmp(&b.constructor);
+                    let rank = |data: &Data| names.ranks[data.constructor as usize];
+                    let first = rank(a).cmp(&rank(b));
                     if first == Ordering::Equal {
                         let pairs = a.parts.iter().cloned().zip(b.parts.iter().cloned());
                         pending.extend(pairs.rev());

@@ -12,6 +12,8 @@ use serde::Serialize;
 
 /// No program is longer; what is longer was named by mistake.
 const MOST_BYTES: u64 = 16 << 20;
+/// No model has more files; a folder with more was named by mistake.
+const MOST_FILES: usize = 1000;
 /// What ends the program waits so long for a file that is being saved.
 const MOST_WAITING: Duration = Duration::from_secs(1);
 /// Held while a file is saved.
@@ -25,6 +27,40 @@ const MOST_RECORD_BYTES: u64 = 1 << 30;
 /// The text of a program.
 pub(crate) fn program(name: &str) -> Result<String, String> {
     text(name, MOST_BYTES, "a program")
+}
+
+/// The files in a folder and its folders whose names end like this, in the order of their names.
+/// A name that is no folder stands for itself.
+pub(crate) fn in_folder(name: &str, ending: &str) -> Result<Vec<String>, String> {
+    if !Path::new(name).is_dir() {
+        return Ok(vec![name.to_owned()]);
+    }
+    let mut found = Vec::new();
+    let mut pending = vec![PathBuf::from(name)];
+    while let Some(folder) = pending.pop() {
+        let shown = folder.display().to_string();
+        for entry in fs::read_dir(&folder).map_err(|error| unread(&shown, &error))? {
+            let path = entry.map_err(|error| unread(&shown, &error))?.path();
+            // A link to a folder might lead back.
+            if path.is_dir() && !path.is_symlink() {
+                pending.push(path);
+            } else if let Some(name) = path.to_str().filter(|name| name.ends_with(ending)) {
+                found.push(name.to_owned());
+            }
+        }
+        if found.len() > MOST_FILES {
+            return Err(format!(
+                "`{name}` has more than {MOST_FILES} files; name the right ones"
+            ));
+        }
+    }
+    found.sort();
+    match found.is_empty() {
+        true => Err(format!(
+            "`{name}` is a directory without `{ending}` files; name a program in it"
+        )),
+        false => Ok(found),
+    }
 }
 
 /// The text of a `.maz` program. What cannot be done with others is said in a few words.

@@ -8,8 +8,12 @@ use crate::{files, values};
 
 #[derive(Debug, Args)]
 pub(crate) struct ProgramArgs {
-    /// The program, a `.maz` or `.abs` file; `-` for standard input, which is `.maz`
+    /// The program, a `.maz` or `.abs` file; `-` for standard input, which is `.maz`. For ABS also a
+    /// folder: all `.abs` files in it
     pub file: String,
+    /// ABS: more files of the same model
+    #[arg(value_name = "FILE", help_heading = "ABS programs")]
+    more: Vec<String>,
     /// Override a constant (in ABS: a function without parameters), or give a variable its initial
     /// value (repeatable)
     #[arg(long, value_name = "NAME=VALUE", value_parser = values::setting)]
@@ -29,6 +33,12 @@ pub(crate) struct ProgramArgs {
         conflicts_with = "observe"
     )]
     object: Option<String>,
+    /// ABS: this product of the product line, with its deltas; else the core
+    #[arg(long, value_name = "NAME", help_heading = "ABS programs")]
+    product: Option<String>,
+    /// ABS: the main block of this module, if several have one
+    #[arg(long, value_name = "MODULE", help_heading = "ABS programs")]
+    main: Option<String>,
 }
 
 impl ProgramArgs {
@@ -38,7 +48,12 @@ impl ProgramArgs {
         if self.ignore_time {
             all.push(("@ignore-time".to_owned(), "true".to_owned()));
         }
-        let named = [("@observe", &self.observe), ("@object", &self.object)];
+        let named = [
+            ("@observe", &self.observe),
+            ("@object", &self.object),
+            ("@product", &self.product),
+            ("@main", &self.main),
+        ];
         for (name, value) in named {
             if let Some(value) = value {
                 all.push((name.to_owned(), value.clone()));
@@ -49,18 +64,134 @@ impl ProgramArgs {
 
     /// Reads the program.
     pub(crate) fn load(&self) -> Result<Program, Refusal> {
-        let source = files::program(&self.file)?;
-        load_source(&self.file, &source, &self.settings())
+        self.sources()?.load(&self.settings())
+    }
+
+    /// The one file, for commands that do not work on models in ABS.
+    pub(crate) fn only_file(&self) -> Result<&str, String> {
+        match self.more.first() {
+            Some(other) => Err(format!("only one file is read, so `{other}` is too much")),
+            None => Ok(&self.file),
+        }
+    }
+
+    /// The texts that it consists of.
+    pub(crate) fn sources(&self) -> Result<Sources, String> {
+        let names: Vec<&str> = std::iter::once(&self.file)
+            .chain(&self.more)
+            .map(|n| &**n)
+            .collect();
+        Sources::read(&names)
     }
 
     /// Reads a program all of whose values are known.
     pub(crate) fn load_known(&self) -> Result<Program, Refusal> {
-        let source = files::program(&self.file)?;
-        let program = load_source(&self.file, &source, &self.settings())?;
+        let sources = self.sources()?;
+        let program = sources.load(&self.settings())?;
         match program.unknowns().refused() {
             unknown if unknown.is_empty() => Ok(program),
-            unknown => Err(mistakes(&self.file, &source, &unknown)),
+            unknown => Err(sources.mistakes(&unknown)),
         }
+    }
+}
+
+/// What stands between the names of the files of one model, in records and messages.
+const AND: &str = " + ";
+
+/// The text of a program, put together from one or more files.
+pub(crate) struct Sources {
+    /// The names of all files.
+    name: String,
+    text: String,
+    /// The name of each file, and where it starts in the text.
+    files: Vec<(String, usize)>,
+}
+
+impl Sources {
+    /// Reads files and folders, and what a record names.
+    pub(crate) fn read(names: &[&str]) -> Result<Self, String> {
+        let names: Vec<&str> = names
+            .iter()
+            .flat_map(|name| match std::path::Path::new(name).exists() {
+                true => vec![*name],
+                false => name.split(AND).collect(),
+            })
+            .collect();
+        let mut all = Vec::new();
+        for name in names {
+            all.extend(files::in_folder(name, ".abs")?);
+        }
+        if let (Some(other), true) = (all.iter().find(|n| !n.ends_with(".abs")), all.len() > 1) {
+            let problem = "is no `.abs` file; only models in ABS have several files";
+            return Err(format!("`{other}` {problem}"));
+        }
+        let mut sources = Self {
+            name: all.join(AND),
+            text: String::new(),
+            files: Vec::new(),
+        };
+        for name in all {
+            if !sources.text.is_empty() {
+                sources.text.push('\n');
+            }
+            let start = sources.text.len();
+            sources.text += &files::program(&name)?;
+            sources.files.push((name, start));
+        }
+        Ok(sources)
+    }
+
+    /// Reads the program.
+    pub(crate) fn load(&self, set: &[(String, String)]) -> Result<Program, Refusal> {
+        let mut set = set.to_vec();
+        if self.files.len() > 1 && !set.iter().any(|(name, _)| name == "@files") {
+            let starts: Vec<String> = self.files.iter().map(|(_, at)| at.to_string()).collect();
+            set.push(("@files".to_owned(), starts.join(",")));
+        }
+        Program::load(&self.name, &self.text, &set).map_err(|all| self.mistakes(&all))
+    }
+
+    /// The mistakes of the first file that has any, to be shown.
+    fn mistakes(&self, all: &[mazurka::Diagnostic]) -> Refusal {
+        let outside = mazurka::Span::default();
+        let starts = self
+            .files
+            .iter()
+            .enumerate()
+            .map(|(number, (name, start))| {
+                let end = self
+                    .files
+                    .get(number + 1)
+                    .map_or(self.text.len(), |(_, next)| next - 1);
+                (name, *start, end)
+            });
+        for (name, start, end) in starts {
+            let moved = |span: mazurka::Span| mazurka::Span {
+                start: span.start - start as u32,
+                end: span.end - start as u32,
+            };
+            let within = |span: mazurka::Span| {
+                span != outside && start as u32 <= span.start && span.end <= end as u32
+            };
+            let here: Vec<mazurka::Diagnostic> = { all.iter() }
+                .filter(|mistake| within(mistake.span) || mistake.span == outside)
+                .map(|mistake| {
+                    let mut mistake = mistake.clone();
+                    if mistake.span != outside {
+                        mistake.span = moved(mistake.span);
+                    }
+                    mistake.related.retain(|(span, _)| within(*span));
+                    for (span, _) in &mut mistake.related {
+                        *span = moved(*span);
+                    }
+                    mistake
+                })
+                .collect();
+            if !here.is_empty() {
+                return mistakes(name, &self.text[start..end], &here);
+            }
+        }
+        mistakes(&self.name, &self.text, all)
     }
 }
 

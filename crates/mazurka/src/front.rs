@@ -31,6 +31,11 @@ pub(crate) trait Front: Sync {
         Ok(self.machine_for_a_search(options))
     }
 
+    /// Whether what was built with such a machine is a net of the program.
+    fn has_net(_machine: &Self::Machine) -> Result<(), NoNet> {
+        Ok(())
+    }
+
     /// What runs it with labels.
     type Labelled: Labels;
 
@@ -177,6 +182,10 @@ impl Front for Arc<mazurka_abs::Code> {
 
     fn machine_for_nets(&self, options: &Options) -> Result<mazurka_abs::Machine, NoNet> {
         mazurka_abs::Machine::for_nets(Arc::clone(self), options.limits.local)
+    }
+
+    fn has_net(machine: &mazurka_abs::Machine) -> Result<(), NoNet> {
+        machine.has_net()
     }
 
     type Labelled = mazurka_abs::Machine;
@@ -359,6 +368,11 @@ fn abs_settings(set: &[(String, String)]) -> mazurka_abs::Settings {
         match name.as_str() {
             "@ignore-time" => settings.ignore_time = true,
             "@object" => settings.object = Some(value.clone()),
+            "@product" => settings.product = Some(value.clone()),
+            "@main" => settings.main = Some(value.clone()),
+            "@files" => {
+                settings.files = value.split(',').filter_map(|at| at.parse().ok()).collect()
+            }
             "@observe" => settings.observed = mazurka_abs::Observed::parse(value),
             _ => settings.constants.push((name.clone(), value.clone())),
         }

@@ -56,7 +56,7 @@ mod warnings;
 pub mod weak;
 
 pub use mazurka_core::{Bound, Limits, Schedule, Verdict, record};
-pub use mazurka_diagnostics::Diagnostic;
+pub use mazurka_diagnostics::{Diagnostic, Span};
 pub use mazurka_explore::{Algorithm, Progress, Watch};
 pub use mazurka_lang::Unknowns;
 pub use options::{Options, quietly};

@@ -42,7 +42,8 @@ impl Program {
     /// Reads a program: ABS if the name of its file ends in `.abs`, else `.maz`. `file` is its name
     /// in records and messages; `set` overrides constants and gives variables their initial values,
     /// as `--set` does. Names that start with `@` are options of ABS programs: `@ignore-time`,
-    /// `@observe`, `@object`. The error is every mistake of the text.
+    /// `@observe`, `@object`, `@product`, `@main`, and `@files`: where in the text the files start
+    /// that it was put together from, with commas between. The error is every mistake of the text.
     pub fn load(
         file: &str,
         source: &str,

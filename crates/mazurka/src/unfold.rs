@@ -14,6 +14,7 @@
 //! assert_eq!(net.unwrap().tests, 1);
 //! ```
 
+use mazurka_abs::NoNet;
 use mazurka_core::record::{Binding, Net, NetCondition, NetEvent, Record};
 use mazurka_core::{
     Bound, Execution, Kind, Kinds, Narrator, ProcessId, Schedule, Semantics, StopReason, Verdict,
@@ -97,6 +98,7 @@ impl Program {
             let options = &options.started();
             let mut machine = front.machine_for_nets(options)?;
             let mut net = everything(wanted, options).run(&mut machine, watch, &mut ());
+            has_net(front, &machine)?;
             self.net_record(wanted, &mut net, &mut machine, options)
         }))
     }
@@ -140,6 +142,7 @@ impl Program {
                 let options = &options.started();
                 let mut machine = front.machine_for_nets(options)?;
                 let mut net = everything(wanted, options).run(&mut machine, watch, observer);
+                has_net(front, &machine)?;
                 self.net_record(wanted, &mut net, &mut machine, options)
             }),
         })
@@ -180,6 +183,7 @@ impl Program {
                 let options = &options.started();
                 let mut machine = front.machine_for_nets(options)?;
                 let mut walked = walk.run(&mut machine, watch, &mut ());
+                has_net(front, &machine)?;
                 let record = self.judge_net(&mut walked.found, &mut machine, options);
                 (walked.states, finish(record, wanted, &walked.found, 0))
             }),
@@ -249,6 +253,7 @@ impl Program {
             let options = &options.started();
             let mut machine = front.machine_for_nets(options)?;
             let mut net = everything(wanted, options).run(&mut machine, watch, &mut ());
+            has_net(front, &machine)?;
             let record = self.net_record(wanted, &mut net, &mut machine, options);
             small(&net)?;
             let mut teller = front.machine_for_nets(options)?;
@@ -395,6 +400,11 @@ fn finish(mut record: Record, wanted: Unfold, found: &Findings, conditions: u64)
         states: None,
         model: None,
     }
+}
+
+/// Whether what was built with a machine is a net of the program.
+fn has_net<F: Front>(_front: &F, machine: &F::Machine) -> Result<(), NoNet> {
+    F::has_net(machine)
 }
 
 fn model_size(net: &Unfolding) -> Option<ModelSize> {

@@ -57,12 +57,19 @@ pub(crate) fn advice_for(record: &Record, bound: &Bound) -> String {
     let other_engine = record.command == "explore"
         && record.algorithm != "stateful"
         && record.memory_model.is_none();
+    let last = match bound {
+        // Other languages have no such loops.
+        Bound::MaxDepth(_) if !record.program.file.ends_with(".maz") => {
+            "raise --max-depth, or let the loop end that does not"
+        }
+        _ => advice(bound),
+    };
     match bound {
         Bound::MaxDepth(_) if other_engine && record.solver.is_none() => {
             let first = "try --algorithm stateful, which ends where states come again";
-            format!("{first}; or {}", advice(bound))
+            format!("{first}; or {last}")
         }
-        _ => advice(bound).to_owned(),
+        _ => last.to_owned(),
     }
 }
 

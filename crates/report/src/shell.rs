@@ -80,6 +80,8 @@ fn set(program: &ProgramRecord) -> String {
     let flag = |(name, value): &(String, String)| match name.strip_prefix('@') {
         // An option of an ABS program.
         Some("ignore-time") => " --ignore-time".to_owned(),
+        // It follows from the names of the files.
+        Some("files") => String::new(),
         Some(option) => format!(" --{option} {}", quote(value)),
         None => format!(" --set {}", quote(&format!("{name}={value}"))),
     };

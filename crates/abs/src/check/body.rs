@@ -3,9 +3,10 @@
 use mazurka_diagnostics::Diagnostic;
 use mazurka_diagnostics::Span;
 
+use super::rules::Rules;
 use super::{Body, Checker, Local, LocalTy};
 use crate::code::{Handler, Op};
-use crate::syntax::ast::Name;
+use crate::syntax::ast::{self, Name};
 use crate::types::{Head, Ty};
 use crate::value::Value;
 
@@ -51,6 +52,10 @@ impl Checker<'_> {
         self.out.ops.extend(body.ops.into_iter().map(moved));
         self.out.spans.extend(body.spans);
         self.out.variables.push((start, body.named));
+        let taken = body.taken.into_iter().map(|(pc, ty)| (pc + start, ty));
+        self.out.taken.extend(taken);
+        let derefs = body.derefs.into_iter().map(|(pc, ty)| (pc + start, ty));
+        self.out.derefs.extend(derefs);
         let handlers = body.handlers.into_iter().map(|handler| Handler {
             start: handler.start + start,
             end: handler.end + start,
@@ -61,6 +66,7 @@ impl Checker<'_> {
                 .collect(),
             target: handler.target + start,
             slot: handler.slot,
+            catches: handler.catches,
         });
         self.out.handlers.extend(handlers);
         let captures = body
@@ -76,6 +82,12 @@ impl Checker<'_> {
         let body = self.body();
         body.ops.push(op);
         body.spans.push(span);
+    }
+
+    /// Notes that the next instruction fails if there is `null` on the stack.
+    pub(super) fn derefs(&mut self, head: Head) {
+        let here = self.here();
+        self.body().derefs.push((here, head));
     }
 
     pub(super) fn here(&mut self) -> u32 {
@@ -139,9 +151,21 @@ impl Checker<'_> {
         number
     }
 
+    /// Declares a variable that may have the name of another. Its slot.
+    pub(super) fn shadow_local(&mut self, name: &Name, ty: LocalTy) -> u32 {
+        let slot = self.slot();
+        self.body().named.push((slot, name.text.clone()));
+        self.body().scope.push(Local {
+            name: name.text.clone(),
+            slot,
+            ty,
+            rules: Rules::default(),
+        });
+        slot
+    }
+
     /// Declares a variable. Its slot.
     pub(super) fn declare_local(&mut self, name: &Name, ty: LocalTy) -> u32 {
-        let slot = self.slot();
         let taken = self
             .body()
             .scope
@@ -154,16 +178,10 @@ impl Checker<'_> {
                 format!("`{}` is declared already", name.text),
             )
             .label("a second variable of this name")
-            .help("ABS has no shadowing: choose another name");
+            .help("choose another name; only `let` hides another variable");
             self.report(mistake);
         }
-        self.body().named.push((slot, name.text.clone()));
-        self.body().scope.push(Local {
-            name: name.text.clone(),
-            slot,
-            ty,
-        });
-        slot
+        self.shadow_local(name, ty)
     }
 
     /// A variable by name, also one outside of an anonymous function.
@@ -191,12 +209,19 @@ impl Checker<'_> {
                 name: name.to_owned(),
                 slot,
                 ty: ty.clone(),
+                rules: Rules::default(),
             },
         );
         if let Some(captures) = &mut inner.captures {
             captures.push((outer, slot));
         }
         Some((slot, ty))
+    }
+
+    /// What was known of variables does not hold here.
+    pub(super) fn forget_known(&mut self) {
+        self.body().claimed.clear();
+        self.body().nonnull.clear();
     }
 
     /// Forgets what was declared since.
@@ -212,12 +237,26 @@ impl Checker<'_> {
         Some((at as u32, class.fields[at].1.clone()))
     }
 
+    /// Reports a field without a value that must not be `null`.
+    pub(super) fn needs_object(&mut self, ty: &ast::Type, name: &Name) {
+        if ty.nonnull {
+            let message = format!("`{}` needs a value", name.text);
+            let mistake = Diagnostic::new("A0222", name.span, message)
+                .label("it cannot be `null`")
+                .help("give it a value here");
+            self.report(mistake);
+        }
+    }
+
     /// Fields and variables without a value hold `null`, which only references and futures can.
     pub(super) fn needs_value(&mut self, ty: &Ty, name: &Name) {
         let nullable = matches!(
             self.unknowns.shallow(ty),
-            Ty::Made(Head::Interface(_) | Head::Future, _) | Ty::Wrong
+            Ty::Made(Head::Interface(_) | Head::Future | Head::Destiny, _) | Ty::Wrong
         );
+        if let Ty::Made(head, _) = self.unknowns.shallow(ty) {
+            self.unknowns.nulls.insert(head);
+        }
         if !nullable {
             let shown = self.show(ty);
             let mistake =

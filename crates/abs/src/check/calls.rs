@@ -8,6 +8,7 @@ use super::names::count;
 use super::{Body, Checker, FunctionBody, FunctionTy, LocalTy, STANDARD_NAME, TypeDef};
 use crate::code::{FunctionInfo, Op};
 use crate::syntax::ast::{Expr, Function, Name};
+use crate::syntax::parser::Excluded;
 use crate::types::{Head, Ty};
 use crate::value::Value;
 
@@ -136,6 +137,18 @@ impl<'a> Checker<'a> {
             }
             return self.no_function(name, args);
         };
+        let clock = ["now", "currentms", "deadline", "lowlevelDeadline"];
+        let standard = self.functions[number as usize].module == 0 && !self.standard;
+        if self.ignore_time && standard && clock.contains(&name.text.as_str()) {
+            self.mistakes.push(Excluded::Time.at(span));
+            return Ty::Wrong;
+        }
+        let method = self.class_here().is_some() && self.body().captures.is_none();
+        if self.effectful(name) == Some("random") && method && !self.body().in_guard {
+            self.arguments("`random`", args, &[Ty::INT], span);
+            self.emit(Op::Random, span);
+            return Ty::INT;
+        }
         let function = &self.functions[number as usize];
         if matches!(function.body, FunctionBody::Builtin(None)) && function.module == 0 {
             let mistake = Diagnostic::new(
@@ -154,9 +167,15 @@ impl<'a> Checker<'a> {
             .iter()
             .map(|(_, ty)| ty.clone())
             .collect();
+        let nonnull = function.nonnull_parameters.clone();
         let (types, result) = self.instance(generics, &result, wanted);
         let parameters: Vec<Ty> = parameters.iter().map(|ty| ty.with(&types)).collect();
         self.arguments(&format!("`{}`", name.text), args, &parameters, span);
+        for (arg, nonnull) in args.iter().zip(nonnull) {
+            if nonnull {
+                self.must_be_sure(arg);
+            }
+        }
         self.emit(Op::Call(number), span);
         result
     }

@@ -31,7 +31,7 @@ impl Checker<'_> {
                 self.parts_carry(*head, open)
             }
             Head::Exception => self.parts_carry(*head, open),
-            Head::Future | Head::Interface(_) | Head::Class(_) | Head::Null => true,
+            Head::Future | Head::Destiny | Head::Interface(_) | Head::Class(_) | Head::Null => true,
         }
     }
 

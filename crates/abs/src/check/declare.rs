@@ -1,9 +1,10 @@
 //! What the modules declare: names first, then types.
 
-use mazurka_diagnostics::Span;
-use mazurka_diagnostics::{Diagnostic, nearest};
+use mazurka_diagnostics::Diagnostic;
 use rustc_hash::FxHashMap;
 
+use super::modules::declared;
+use super::rules::Rules;
 use super::{
     Checker, ClassDef, ConstructorDef, DataDef, FunctionBody, FunctionDef, InterfaceDef,
     MethodSignature, STANDARD_NAME, Scope, TypeDef,
@@ -32,6 +33,7 @@ impl<'a> Checker<'a> {
             name: "main".to_owned(),
             module: 0,
             fields: Vec::new(),
+            rules: Vec::new(),
             methods: FxHashMap::default(),
             tree: None,
         });
@@ -45,10 +47,7 @@ impl<'a> Checker<'a> {
             self.standard = module == 0;
             self.names(module);
         }
-        for module in 0..self.modules.len() {
-            self.standard = module == 0;
-            self.imports(module);
-        }
+        self.modules_see();
         self.interface_types();
         for module in 0..self.modules.len() {
             self.standard = module == 0;
@@ -68,6 +67,7 @@ impl<'a> Checker<'a> {
             ("Unit", Head::Unit, 0),
             ("Exception", Head::Exception, 0),
             ("Fut", Head::Future, 1),
+            ("Destiny", Head::Destiny, 0),
         ];
         for (name, head, parameters) in all {
             let def = TypeDef::Builtin(head, parameters);
@@ -165,6 +165,8 @@ impl<'a> Checker<'a> {
             generics: Vec::new(),
             parameters: Vec::new(),
             result: Ty::Wrong,
+            nonnull: false,
+            nonnull_parameters: Vec::new(),
             functions: None,
             body,
             parts: Vec::new(),
@@ -182,17 +184,11 @@ impl<'a> Checker<'a> {
         }
         self.scopes.push(Scope {
             name: name.clone(),
+            standard: true,
             ..Scope::default()
         });
         for item in &tree.items {
-            let declared = match item {
-                Item::Data(data) => &data.name,
-                Item::Synonym(name, _) => name,
-                Item::Def(def) => &def.name,
-                Item::Exception(constructor) => &constructor.name,
-                Item::Interface(interface) => &interface.name,
-                Item::Class(class) => &class.name,
-            };
+            let declared = declared(item);
             let full = format!("{name}.{}", declared.text);
             self.scopes[module]
                 .visible
@@ -215,7 +211,18 @@ impl<'a> Checker<'a> {
                     }
                 }
                 Item::Synonym(name, ty) => self.add_type(&full, TypeDef::Synonym(module, ty), name),
-                Item::Exception(constructor) => self.add_constructor(module, &constructor.name),
+                Item::Exception(constructor) => {
+                    let def = TypeDef::Builtin(Head::Exception, 0);
+                    self.add_type(&full, def, &constructor.name);
+                    self.add_constructor(module, &constructor.name);
+                    for accessor in constructor
+                        .fields
+                        .iter()
+                        .filter_map(|(_, name)| name.as_ref())
+                    {
+                        self.add_function(module, accessor, FunctionBody::Accessor, false);
+                    }
+                }
                 Item::Interface(interface) => {
                     let def = TypeDef::Interface(self.interfaces.len() as u32);
                     self.add_type(&full, def, &interface.name);
@@ -248,134 +255,17 @@ impl<'a> Checker<'a> {
                         name: class.name.text.clone(),
                         module,
                         fields: Vec::new(),
+                        rules: Vec::new(),
                         methods: FxHashMap::default(),
                         tree: Some(class),
                     });
                 }
             }
         }
-        for clause in &tree.exports {
-            match &clause.names {
-                None => self.scopes[module].exports_all = true,
-                Some(names) => {
-                    let names = names.iter().map(|name| name.text.clone());
-                    self.scopes[module].exports.extend(names);
-                }
-            }
-        }
-    }
-
-    /// What a module imports, and whether it exports what there is.
-    fn imports(&mut self, module: usize) {
-        let tree = &self.modules[module];
-        for clause in &tree.exports {
-            for name in clause.names.iter().flatten() {
-                if clause.from.is_none() && !self.scopes[module].visible.contains_key(&name.text) {
-                    let names: Vec<String> = self.scopes[module].visible.keys().cloned().collect();
-                    self.unknown("A0203", "declaration", name, names.iter());
-                }
-            }
-        }
-        for clause in &tree.imports {
-            match &clause.from {
-                Some(from) => self.import_from(module, clause, from),
-                None => {
-                    for name in clause.names.iter().flatten() {
-                        let Some((home, short)) = name.text.rsplit_once('.') else {
-                            let mistake =
-                                Diagnostic::new("A0204", name.span, "where does this come from?")
-                                    .label("expected a qualified name, or `from` and a module")
-                                    .help(format!("write `import {} from M;`", name.text));
-                            self.report(mistake);
-                            continue;
-                        };
-                        self.importable(home, short, name.span);
-                    }
-                }
-            }
-        }
-    }
-
-    /// The number of a module that exports a name, or a report.
-    fn importable(&mut self, home: &str, short: &str, span: Span) -> Option<usize> {
-        let excluded = match home {
-            "ABS.DC" | "ABS.Meta" => Some(Excluded::Deployment),
-            "ABS.FLI" => Some(Excluded::Foreign),
-            "ABS.Scheduler" => Some(Excluded::Schedulers),
-            "ABS.Productline" => Some(Excluded::Variability),
-            _ => None,
-        };
-        if let Some(excluded) = excluded {
-            self.mistakes.push(excluded.at(span));
-            return None;
-        }
-        let Some(number) = self.scopes.iter().position(|scope| scope.name == home) else {
-            let names: Vec<&str> = self
-                .scopes
-                .iter()
-                .map(|scope| scope.name.as_str())
-                .collect();
-            let help = nearest(home, names).map(|near| format!("did you mean `{near}`?"));
-            let mistake = Diagnostic::new("A0205", span, format!("there is no module `{home}`"))
-                .label("not in this file")
-                .maybe_help(help);
-            self.report(mistake);
-            return None;
-        };
-        let scope = &self.scopes[number];
-        let exported = scope.exports_all || scope.exports.contains(short) || number == 0;
-        if !exported {
-            let declared = scope.visible.contains_key(short);
-            let mistake = match declared {
-                true => {
-                    Diagnostic::new("A0206", span, format!("`{home}` does not export `{short}`"))
-                        .label("private to its module")
-                        .help(format!("write `export {short};` in module {home}"))
-                }
-                false => Diagnostic::new(
-                    "A0206",
-                    span,
-                    format!("`{home}` does not declare `{short}`"),
-                )
-                .label("nothing of this name there"),
-            };
-            self.report(mistake);
-            return None;
-        }
-        Some(number)
-    }
-
-    fn import_from(&mut self, module: usize, clause: &ast::Clause, from: &Name) {
-        let Some(names) = &clause.names else {
-            let found = self.scopes.iter().find(|scope| scope.name == from.text);
-            let Some(scope) = found else {
-                self.importable(&from.text, "", from.span);
-                return;
-            };
-            let prefix = format!("{}.", scope.name);
-            let exported = |(short, full): &(&String, &String)| {
-                full.starts_with(&prefix) && (scope.exports_all || scope.exports.contains(*short))
-            };
-            let names: Vec<(String, String)> = scope
-                .visible
-                .iter()
-                .filter(exported)
-                .map(|(short, full)| (short.clone(), full.clone()))
-                .collect();
-            for (short, full) in names {
-                self.scopes[module].visible.entry(short).or_insert(full);
-            }
-            return;
-        };
-        for name in names {
-            if self.importable(&from.text, &name.text, name.span).is_some() {
-                let full = format!("{}.{}", from.text, name.text);
-                self.scopes[module].visible.insert(name.text.clone(), full);
-            }
-        }
     }
 
     fn signature(&mut self, module: usize, signature: &ast::Signature) -> MethodSignature {
+        self.distinct(&signature.parameters);
         let parameters = signature
             .parameters
             .iter()
@@ -386,6 +276,88 @@ impl<'a> Checker<'a> {
             parameters,
             result,
             span: signature.name.span,
+            nonnull: (
+                signature.parameters.iter().map(|p| p.ty.nonnull).collect(),
+                signature.result.nonnull,
+            ),
+            atomic: signature.atomic,
+        }
+    }
+
+    /// Reports parameters of the same name.
+    fn distinct(&mut self, parameters: &[ast::Parameter]) {
+        for (at, parameter) in parameters.iter().enumerate() {
+            let same = |other: &ast::Parameter| other.name.text == parameter.name.text;
+            if parameters[..at].iter().any(same) {
+                self.twice("the parameter", &parameter.name);
+            }
+        }
+    }
+
+    /// Reports type parameters of the same name, or of the name of a type.
+    fn distinct_types(&mut self, module: usize, parameters: &[Name]) {
+        for (at, parameter) in parameters.iter().enumerate() {
+            let same = |other: &Name| other.text == parameter.text;
+            let known = module != 0 && self.find(&self.types, module, &parameter.text).is_some();
+            if known || parameters[..at].iter().any(same) {
+                self.twice("the type", parameter);
+            }
+        }
+    }
+
+    /// Reports interfaces that extend themselves, and methods that are inherited and declared, or
+    /// inherited with other types.
+    fn check_inherited(&mut self, extends: &[Vec<u32>]) {
+        for number in 0..self.interfaces.len() {
+            let Some(tree) = self.interfaces[number].tree else {
+                continue;
+            };
+            let mut above: Vec<u32> = Vec::new();
+            let mut pending = extends[number].clone();
+            while let Some(parent) = pending.pop() {
+                if !above.contains(&parent) {
+                    above.push(parent);
+                    pending.extend(&extends[parent as usize]);
+                }
+            }
+            if above.contains(&(number as u32)) {
+                let message = format!("interface `{}` extends itself", tree.name.text);
+                let mistake = Diagnostic::new("A0247", tree.name.span, message)
+                    .label("a cycle")
+                    .help("take one `extends` out");
+                self.report(mistake);
+                continue;
+            }
+            above.sort_unstable();
+            let mut inherited: Vec<(String, MethodSignature)> = Vec::new();
+            let mut wrong = Vec::new();
+            for parent in above {
+                let mut methods: Vec<_> = self.interfaces[parent as usize].methods.iter().collect();
+                methods.sort_by_key(|(_, signature)| signature.span);
+                for (name, signature) in methods {
+                    let known = inherited.iter().find(|(known, _)| known == name);
+                    match known {
+                        Some((_, known)) if !known.same_types(signature) => wrong.push((
+                            tree.name.span,
+                            format!("two methods `{name}` are inherited"),
+                        )),
+                        Some(_) => {}
+                        None => inherited.push((name.clone(), signature.clone())),
+                    }
+                }
+            }
+            for method in &tree.methods {
+                if inherited.iter().any(|(name, _)| *name == method.name.text) {
+                    let message = format!("method `{}` is inherited already", method.name.text);
+                    wrong.push((method.name.span, message));
+                }
+            }
+            for (span, message) in wrong {
+                let mistake = Diagnostic::new("A0248", span, message)
+                    .label("ABS has no overloading")
+                    .help("choose another name");
+                self.report(mistake);
+            }
         }
     }
 
@@ -425,6 +397,7 @@ impl<'a> Checker<'a> {
                 }
             }
         }
+        self.check_inherited(&extends);
         for number in 0..count {
             let mut all = vec![number as u32];
             let mut at = 0;
@@ -455,6 +428,7 @@ impl<'a> Checker<'a> {
                 Item::Data(data) => {
                     let generics: Vec<String> =
                         data.parameters.iter().map(|p| p.text.clone()).collect();
+                    self.distinct_types(module, &data.parameters);
                     let full = format!("{prefix}.{}", data.name.text);
                     let Some(TypeDef::Data(number)) = self.types.get(&full).cloned() else {
                         continue;
@@ -495,6 +469,17 @@ impl<'a> Checker<'a> {
                     let def = &mut self.constructors[at];
                     def.parts = parts;
                     def.result = Ty::EXCEPTION;
+                    for (part, (_, accessor)) in constructor.fields.iter().enumerate() {
+                        if let Some(name) = accessor {
+                            let accessor = Accessor {
+                                name,
+                                generics: &[],
+                                constructor: at,
+                                part,
+                            };
+                            self.accessor(&prefix, accessor);
+                        }
+                    }
                 }
                 Item::Synonym(_, ty) => {
                     self.ty(module, &[], ty);
@@ -502,6 +487,8 @@ impl<'a> Checker<'a> {
                 Item::Def(def) => {
                     let generics: Vec<String> =
                         def.type_parameters.iter().map(|p| p.text.clone()).collect();
+                    self.distinct_types(module, &def.type_parameters);
+                    self.distinct(&def.parameters);
                     let parameter = |checker: &mut Self, parameter: &ast::Parameter| {
                         let ty = checker.ty(module, &generics, &parameter.ty);
                         (parameter.name.text.clone(), ty)
@@ -523,6 +510,9 @@ impl<'a> Checker<'a> {
                     function.generics = generics;
                     function.parameters = parameters;
                     function.result = result;
+                    function.nonnull = def.result.nonnull;
+                    let nonnull = def.parameters.iter().map(|p| p.ty.nonnull);
+                    function.nonnull_parameters = nonnull.collect();
                     function.functions = taken;
                 }
                 Item::Interface(_) | Item::Class(_) => {}
@@ -592,6 +582,15 @@ impl<'a> Checker<'a> {
                 }
             }
             self.classes[number].fields = fields;
+            let parameters = tree.parameters.iter().map(|p| (p.fixed, p.ty.nonnull));
+            let declared = tree.fields.iter().map(|f| (f.fixed, f.ty.nonnull));
+            let rules = parameters.chain(declared);
+            let rules = rules.map(|(fixed, nonnull)| Rules {
+                fixed,
+                nonnull,
+                elements: false,
+            });
+            self.classes[number].rules = rules.collect();
             self.classes[number].methods = methods;
             self.check_implements(number, &implements, tree);
             self.inheritance.classes.push(implements);
@@ -621,10 +620,7 @@ impl<'a> Checker<'a> {
                         .help(format!("add the method `{name}` to the class"));
                         self.report(mistake);
                     }
-                    Some(known)
-                        if known.parameters != signature.parameters
-                            || known.result != signature.result =>
-                    {
+                    Some(known) if !known.implements(&signature) => {
                         let mistake = Diagnostic::new(
                             "A0215",
                             known.span,
@@ -640,6 +636,22 @@ impl<'a> Checker<'a> {
                 }
             }
         }
+    }
+}
+
+impl MethodSignature {
+    fn same_types(&self, other: &Self) -> bool {
+        self.parameters == other.parameters && self.result == other.result
+    }
+
+    /// Whether a method can stand for one that an interface declares.
+    fn implements(&self, declared: &Self) -> bool {
+        self.same_types(declared)
+            && { self.nonnull.0.iter() }
+                .zip(&declared.nonnull.0)
+                .all(|(own, declared)| !own || *declared)
+            && (self.nonnull.1 || !declared.nonnull.1)
+            && (self.atomic || !declared.atomic)
     }
 }
 
@@ -663,6 +675,9 @@ fn builtin(name: &str) -> Option<Builtin> {
         "sqrt" => Builtin::SquareRoot,
         "log" => Builtin::Logarithm,
         "exp" => Builtin::Exponential,
+        "abs" => Builtin::Absolute,
+        "currentms" => Builtin::Clock,
+        "lowlevelDeadline" => Builtin::Deadline,
         // `println`, `print` and `random` stand alone.
         _ => return None,
     })

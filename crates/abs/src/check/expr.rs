@@ -49,6 +49,7 @@ impl<'a> Checker<'a> {
             ExprKind::Variable(name) => self.variable(name),
             ExprKind::Field(name) => match self.field(&name.text) {
                 Some((at, ty)) => {
+                    self.has_value(at, name);
                     self.emit(Op::Field(at), span);
                     ty
                 }
@@ -73,10 +74,9 @@ impl<'a> Checker<'a> {
             }
             ExprKind::Destiny => {
                 self.emit(Op::Destiny, span);
-                let of = self.bodies.last().and_then(|body| body.result.clone());
-                match of {
-                    Some(of) => Ty::future(of),
-                    None => {
+                match self.body().may_wait {
+                    true => Ty::DESTINY,
+                    false => {
                         let mistake = Diagnostic::new("A0231", span, "there is no `destiny` here")
                             .label("only tasks have a future")
                             .help("use it in a method");
@@ -122,7 +122,7 @@ impl<'a> Checker<'a> {
                 let ty = self.ty(module, &generics, ty);
                 self.expr_as(value, &ty);
                 let depth = self.body().scope.len();
-                let slot = self.declare_local(name, LocalTy::Value(ty));
+                let slot = self.shadow_local(name, LocalTy::Value(ty));
                 self.emit(Op::Set(slot), span);
                 let result = self.expr(body, wanted);
                 self.leave_scope(depth);
@@ -131,12 +131,21 @@ impl<'a> Checker<'a> {
             ExprKind::As(object, name) => {
                 let interface = self.object_and_interface(object, name);
                 self.emit(Op::Cast(interface.unwrap_or(0)), span);
+                let head = interface.map(Head::Interface);
+                self.unknowns.nulls.extend(head);
                 interface.map_or(Ty::Wrong, Ty::interface)
             }
             ExprKind::Implements(object, name) => {
                 let interface = self.object_and_interface(object, name);
                 self.emit(Op::Implements(interface.unwrap_or(0)), span);
                 Ty::BOOL
+            }
+            ExprKind::Original(..) => {
+                let mistake = Diagnostic::new("A0254", span, "there is no `original` here")
+                    .label("only a method that modifies another has one")
+                    .help("call a method of `this`");
+                self.report(mistake);
+                Ty::Wrong
             }
             ExprKind::New { .. }
             | ExprKind::Sync(..)
@@ -195,6 +204,7 @@ impl<'a> Checker<'a> {
             };
         }
         if let Some((at, ty)) = self.field(&name.text) {
+            self.has_value(at, name);
             self.emit(Op::Field(at), name.span);
             return ty;
         }
@@ -218,6 +228,17 @@ impl<'a> Checker<'a> {
         }
         self.unknown("A0207", "variable", name, names.iter());
         Ty::Wrong
+    }
+
+    /// Reports a field that is used before it has its first value.
+    fn has_value(&mut self, at: u32, name: &Name) {
+        if self.body().fields.is_some_and(|first| at >= first) {
+            let message = format!("field `{}` has no value yet", name.text);
+            let mistake = Diagnostic::new("A0246", name.span, message)
+                .label("fields get their first values from top to bottom")
+                .help("move its declaration up, or assign in the init block");
+            self.report(mistake);
+        }
     }
 
     pub(super) fn no_field(&mut self, name: &Name) -> Ty {
@@ -308,8 +329,11 @@ impl<'a> Checker<'a> {
     }
 
     fn comparable(&mut self, one: &Ty, other: &Ty, span: Span) {
+        // To compare with `null` gives nothing that value.
+        let nulls = self.unknowns.nulls.clone();
         let either = self.unknowns.fits(other, one, &self.inheritance)
             || self.unknowns.fits(one, other, &self.inheritance);
+        self.unknowns.nulls = nulls;
         let object = |checker: &Self, ty: &Ty| {
             matches!(
                 checker.unknowns.shallow(ty),
@@ -357,7 +381,9 @@ impl<'a> Checker<'a> {
             self.leave_scope(depth);
             self.land_all(fails);
         }
-        self.emit(Op::NoMatch, span);
+        let patterns = branches.iter().map(|(pattern, _)| pattern);
+        let last = self.otherwise(patterns, &scrutinee);
+        self.emit(last, span);
         self.land_all(ends);
         result
     }

@@ -4,10 +4,13 @@
 mod body;
 mod calls;
 mod carries;
+mod classes;
 mod declare;
 mod expr;
+mod modules;
 mod names;
 mod pattern;
+mod rules;
 mod stmt;
 
 use mazurka_core::Fairness;
@@ -15,12 +18,14 @@ use mazurka_diagnostics::Diagnostic;
 use mazurka_diagnostics::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use self::rules::Rules;
 use crate::code::{
-    Builtin, ClassInfo, Code, ConstructorInfo, Exceptions, FunctionInfo, Handler, MethodInfo, Op,
+    Builtin, ClassInfo, Code, ConstructorInfo, Exceptions, FunctionInfo, Handler, Op,
 };
+use crate::flatten::flatten;
 use crate::syntax::ast::{self, Module};
 use crate::syntax::parser::{parse, parse_value};
-use crate::types::{Inheritance, Ty, Unknowns};
+use crate::types::{Head, Inheritance, Ty, Unknowns};
 use crate::value::Value;
 use crate::{Settings, effects, liveness};
 
@@ -76,6 +81,9 @@ struct FunctionDef<'a> {
     generics: Vec<String>,
     parameters: Vec<(String, Ty)>,
     result: Ty,
+    /// Whether its result and its parameters are annotated with `Nonnull`.
+    nonnull: bool,
+    nonnull_parameters: Vec<bool>,
     functions: Option<Vec<(String, Option<FunctionTy>)>>,
     body: FunctionBody<'a>,
     /// For accessors: constructors and which of their parts.
@@ -89,6 +97,9 @@ struct MethodSignature {
     parameters: Vec<Ty>,
     result: Ty,
     span: Span,
+    /// Which parameters, and whether the result, are annotated with `Nonnull`.
+    nonnull: (Vec<bool>, bool),
+    atomic: bool,
 }
 
 #[derive(Debug)]
@@ -104,6 +115,7 @@ struct ClassDef<'a> {
     name: String,
     module: usize,
     fields: Vec<(String, Ty)>,
+    rules: Vec<Rules>,
     methods: FxHashMap<String, MethodSignature>,
     tree: Option<&'a ast::Class>,
 }
@@ -112,10 +124,15 @@ struct ClassDef<'a> {
 #[derive(Debug, Default)]
 struct Scope {
     name: String,
-    /// From short to full names.
+    /// From short to full names: what is declared here, and what is imported.
     visible: FxHashMap<String, String>,
-    exports: FxHashSet<String>,
-    exports_all: bool,
+    exports: FxHashMap<String, String>,
+    /// Short names that stand for two things.
+    ambiguous: FxHashMap<String, [String; 2]>,
+    /// What is imported under its full name only.
+    qualified: FxHashSet<String>,
+    /// Whether all of the standard module is seen.
+    standard: bool,
 }
 
 /// The code of a function, method, init block or main block, with places relative to its start.
@@ -134,11 +151,27 @@ struct Body {
     class: Option<u32>,
     /// Whether statements may wait: not in init blocks.
     may_wait: bool,
+    /// Whether it is an atomic method, which does not wait, or a read-only one.
+    atomic: bool,
+    readonly: bool,
+    /// Where the deadline lies of the calls that are compiled.
+    deadline: Option<u32>,
+    /// Whether a condition is compiled that a task waits for.
+    in_guard: bool,
+    /// Where a field gets its first value: those from this one on have none yet.
+    fields: Option<u32>,
+    /// Variables that are known not to be `null` here.
+    nonnull: Vec<u32>,
     result: Ty2,
+    nonnull_result: bool,
     module: usize,
     generics: Vec<String>,
     /// Variables with futures that have been waited for on every way to here.
     claimed: Vec<u32>,
+    /// Where the value of a future is taken, and its type.
+    taken: Vec<(u32, Ty)>,
+    /// What fails if an object or a future is `null`, and the type of that.
+    derefs: Vec<(u32, Head)>,
 }
 
 /// The result type; none where there is nothing to return.
@@ -149,6 +182,7 @@ struct Local {
     name: String,
     slot: u32,
     ty: LocalTy,
+    rules: Rules,
 }
 
 #[derive(Clone, Debug)]
@@ -182,6 +216,10 @@ struct Checker<'a> {
     mistakes: Vec<Diagnostic>,
     /// Whether what is being checked is the standard module.
     standard: bool,
+    /// Whether durations are release points, and there is no clock.
+    ignore_time: bool,
+    /// Whether the method that was called last never returns `null`.
+    called_nonnull: bool,
     out: Output,
 }
 
@@ -197,30 +235,44 @@ struct Output {
     method_numbers: FxHashMap<String, u32>,
     /// Where the value of a future is taken, and its type.
     taken: Vec<(u32, Ty)>,
+    /// What fails if an object or a future is `null`, and the type of that.
+    derefs: Vec<(u32, Head)>,
     /// Where each body starts, in order, and its variables.
     variables: Vec<(u32, Vec<(u32, String)>)>,
 }
 
 /// Reads, checks and compiles a program.
 pub(crate) fn load(source: &str, settings: &Settings) -> Result<Code, Vec<Diagnostic>> {
-    let (mut modules, mut mistakes) = parse(STANDARD, false);
+    let (standard, mut mistakes) = parse(STANDARD, false);
+    let mut modules = standard.modules;
     debug_assert!(mistakes.is_empty(), "{mistakes:?}");
     let (own, wrong) = parse(source, settings.ignore_time);
     mistakes.extend(wrong);
-    if own.is_empty() && mistakes.is_empty() {
+    if own.modules.is_empty() && mistakes.is_empty() {
         let mistake = Diagnostic::new("A0105", Span::default(), "this file is empty")
             .label("expected `module`")
             .help("write `module Main;`, classes, and a main block `{ … }`");
         mistakes.push(mistake);
     }
     let parsed = mistakes.is_empty();
-    modules.extend(own);
+    let own = flatten(own, settings.product.as_deref(), &mut mistakes);
+    let (mut own, again): (Vec<Module>, Vec<Module>) =
+        { own.into_iter() }.partition(|module| module.name.text != STANDARD_NAME);
+    for module in again {
+        let message = format!("the module `{STANDARD_NAME}` is declared already");
+        let mistake = Diagnostic::new("A0202", module.name.span, message)
+            .label("a part of the language")
+            .help("choose another name");
+        mistakes.push(mistake);
+    }
+    modules.append(&mut own);
     set_constants(&mut modules, settings, &mut mistakes);
     let mut checker = Checker::new(&modules, mistakes);
+    checker.ignore_time = settings.ignore_time;
     checker.declare();
     // With a part missing, most of what could be said would be wrong.
     if parsed {
-        checker.check(source);
+        checker.check(source, settings.main.as_deref());
     }
     checker.check_settings(settings);
     if !checker.mistakes.is_empty() {
@@ -304,6 +356,8 @@ impl<'a> Checker<'a> {
             holes: Vec::new(),
             mistakes,
             standard: false,
+            ignore_time: false,
+            called_nonnull: false,
             out: Output::default(),
         }
     }
@@ -353,7 +407,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Checks and compiles everything.
-    fn check(&mut self, source: &str) {
+    fn check(&mut self, source: &str, main: Option<&str>) {
         // A partial function's use is checked against what its body does with the functions that it
         // takes.
         let (partial, plain): (Vec<_>, Vec<_>) = (0..self.functions.len() as u32)
@@ -382,7 +436,7 @@ impl<'a> Checker<'a> {
         for class in 0..self.classes.len() as u32 {
             self.class(class);
         }
-        self.main(source);
+        self.main(source, main);
         self.out.functions.shrink_to_fit();
         self.own(own);
     }
@@ -405,23 +459,43 @@ impl<'a> Checker<'a> {
             assertion_failed: self.constructor_named("AssertionFailException"),
             pattern_match_failed: self.constructor_named("PatternMatchFailException"),
             null_pointer: self.constructor_named("NullPointerException"),
-            bad_cast: self.constructor_named("ClassCastException"),
-            nil: self.constructor_named("Nil"),
-            cons: self.constructor_named("Cons"),
+            object_dead: self.constructor_named("ObjectDeadException"),
+            lists: [
+                (
+                    "list[",
+                    self.constructor_named("Nil"),
+                    self.constructor_named("Cons"),
+                ),
+                (
+                    "set[",
+                    self.constructor_named("EmptySet"),
+                    self.constructor_named("Insert"),
+                ),
+                (
+                    "map[",
+                    self.constructor_named("EmptyMap"),
+                    self.constructor_named("InsertAssoc"),
+                ),
+            ],
         };
         let constructors = self.constructors.iter().map(|constructor| ConstructorInfo {
             name: constructor.name.clone(),
         });
+        let constructors: Vec<ConstructorInfo> = constructors.collect();
         let carrying = |(pc, ty): &(u32, Ty)| self.carries(ty).then_some(*pc);
         let carrying = match self.carries(&Ty::EXCEPTION) {
             true => self.out.taken.iter().map(|(pc, _)| *pc).collect(),
             false => self.out.taken.iter().filter_map(carrying).collect(),
         };
+        let nulls = self.null_sites();
         let mut code = Code {
+            nulls,
             carrying,
             kept: FxHashSet::default(),
             source: source.to_owned(),
-            constructors: constructors.collect(),
+            files: settings.files.clone(),
+            ranks: ranks(&constructors),
+            constructors,
             ops: self.out.ops,
             spans: self.out.spans,
             own,
@@ -432,6 +506,7 @@ impl<'a> Checker<'a> {
             variables: self.out.variables,
             effects: FxHashMap::default(),
             dead: FxHashMap::default(),
+            timed: false,
             guarded: false,
             may_loop: true,
             observed: settings.observed.clone(),
@@ -444,172 +519,18 @@ impl<'a> Checker<'a> {
         code
     }
 
-    /// A class: its init block, then its methods.
-    fn class(&mut self, number: u32) {
-        let (module, tree) = {
-            let class = &self.classes[number as usize];
-            (class.module, class.tree)
-        };
-        let fields = self.classes[number as usize].fields.clone();
-        let mut info = ClassInfo {
-            name: self.classes[number as usize].name.clone(),
-            fields: fields.iter().map(|(name, _)| name.clone()).collect(),
-            carries: fields.iter().map(|(_, ty)| self.carries(ty)).collect(),
-            init: 0,
-            init_slots: 0,
-            methods: Vec::new(),
-            by_name: FxHashMap::default(),
-            run: None,
-            interfaces: self.inheritance.classes[number as usize].clone(),
-            may_hold: false,
-        };
-        let Some(tree) = tree else {
-            // The main block's.
-            self.out.classes.push(info);
-            return;
-        };
-        self.open(Body {
-            class: Some(number),
-            module,
-            ..Body::default()
-        });
-        for (at, field) in tree.fields.iter().enumerate() {
-            let (_, ty) = fields[tree.parameters.len() + at].clone();
-            match &field.value {
-                Some(value) => {
-                    self.expr_as(value, &ty);
-                    self.emit(
-                        Op::SetField((tree.parameters.len() + at) as u32),
-                        value.span,
-                    );
-                }
-                None => self.needs_value(&ty, &field.name),
+    /// Where an object or a future may be `null`: its type has one, or a type that is less.
+    fn null_sites(&self) -> FxHashSet<u32> {
+        let mut nulls = self.unknowns.nulls.clone();
+        for head in &self.unknowns.nulls {
+            if let Head::Interface(number) = head {
+                let wider = &self.inheritance.interfaces[*number as usize];
+                nulls.extend(wider.iter().map(|&number| Head::Interface(number)));
             }
         }
-        self.stmts(&tree.init);
-        self.emit(Op::Created, tree.name.span);
-        let (init, slots, _) = self.close();
-        info.init = init;
-        info.init_slots = slots;
-        for method in &tree.methods {
-            let signature = &method.signature;
-            let Some(known) = self.classes[number as usize]
-                .methods
-                .get(&signature.name.text)
-                .cloned()
-            else {
-                continue;
-            };
-            self.open(Body {
-                class: Some(number),
-                module,
-                may_wait: true,
-                result: Some(known.result.clone()),
-                ..Body::default()
-            });
-            for (parameter, ty) in signature.parameters.iter().zip(&known.parameters) {
-                self.declare_local(&parameter.name, LocalTy::Value(ty.clone()));
-            }
-            self.stmts(&method.body);
-            self.end_of_method(&known.result, &method.body, method.end);
-            let (entry, slots, _) = self.close();
-            let name = self.method_number(&signature.name.text);
-            let place = info.methods.len() as u32;
-            info.by_name.insert(name, place);
-            if signature.name.text == "run" && signature.parameters.is_empty() {
-                info.run = Some(place);
-            }
-            info.methods.push(MethodInfo {
-                name: signature.name.text.clone(),
-                entry,
-                slots,
-                parameters: known.parameters.len() as u32,
-                span: signature.name.span,
-            });
-        }
-        self.out.classes.push(info);
-    }
-
-    fn end_of_method(&mut self, result: &Ty, body: &[ast::Stmt], end: Span) {
-        let unit = self.unknowns.fits(result, &Ty::UNIT, &self.inheritance);
-        if !unit && !stmt::returns(body) {
-            let wanted = self.show(result);
-            let mistake = Diagnostic::new(
-                "A0223",
-                end,
-                format!("this method must return a value of type `{wanted}`"),
-            )
-            .label("its end can be reached without `return`")
-            .help("end it with `return …;`");
-            self.report(mistake);
-        }
-        let unit = self.constant(Value::Unit);
-        self.emit(Op::Const(unit), end);
-        self.emit(Op::Leave, end);
-    }
-
-    /// The main block: a method of a class without fields.
-    fn main(&mut self, source: &str) {
-        let with_main: Vec<_> = self
-            .modules
-            .iter()
-            .enumerate()
-            .filter(|(_, m)| m.main.is_some())
-            .collect();
-        let (module, (body, span)) = match &with_main[..] {
-            [(module, tree)] => match &tree.main {
-                Some(main) => (*module, main),
-                None => return,
-            },
-            [] => {
-                let end = source.len() as u32;
-                let span = Span { start: end, end };
-                let mistake = Diagnostic::new("A0224", span, "there is no main block")
-                    .label("expected `{ … }` after the last declaration")
-                    .help("the main block creates the first objects: `{ Counter c = new Counter(); c!increment(); }`");
-                return self.report(mistake);
-            }
-            [_, (_, second), ..] => {
-                let span = second.main.as_ref().map(|main| main.1).unwrap_or_default();
-                let start = Span {
-                    start: span.start,
-                    end: span.start + 1,
-                };
-                let mistake = Diagnostic::new("A0225", start, "two modules have a main block")
-                    .label("the second one")
-                    .help("one file, one program: take the other main blocks out");
-                return self.report(mistake);
-            }
-        };
-        let end = Span {
-            start: span.end.saturating_sub(1),
-            end: span.end,
-        };
-        self.open(Body {
-            class: Some(0),
-            module,
-            may_wait: true,
-            result: Some(Ty::UNIT),
-            ..Body::default()
-        });
-        self.stmts(body);
-        let unit = self.constant(Value::Unit);
-        self.emit(Op::Const(unit), end);
-        self.emit(Op::Leave, end);
-        let (entry, slots, _) = self.close();
-        let name = self.method_number("main");
-        let class = &mut self.out.classes[0];
-        class.by_name.insert(name, 0);
-        class.methods.push(MethodInfo {
-            name: "main".to_owned(),
-            entry,
-            slots,
-            parameters: 0,
-            span: Span {
-                start: span.start,
-                end: span.start + 1,
-            },
-        });
+        let sites = self.out.derefs.iter();
+        let sites = sites.filter(|(_, head)| nulls.contains(head));
+        sites.map(|(pc, _)| *pc).collect()
     }
 
     /// A function, as far as it has code.
@@ -652,6 +573,7 @@ impl<'a> Checker<'a> {
             // Only found where it stands alone.
             FunctionBody::Builtin(None) => self.emit(Op::NoMatch, span),
             FunctionBody::Accessor => {
+                let total = self.is_total(&parts);
                 for (constructor, part) in parts {
                     self.emit(Op::Local(0), span);
                     let next = self.here() + 4;
@@ -666,7 +588,8 @@ impl<'a> Checker<'a> {
                     self.emit(Op::Part(part), span);
                     self.emit(Op::Return, span);
                 }
-                self.emit(Op::NoMatch, span);
+                let last = if total { Op::Impossible } else { Op::NoMatch };
+                self.emit(last, span);
             }
         }
         self.emit(Op::Return, span);
@@ -687,6 +610,17 @@ impl<'a> Checker<'a> {
         };
     }
 
+    /// Whether an accessor has a part for every constructor of its type.
+    fn is_total(&self, parts: &[(u32, u32)]) -> bool {
+        let Some((first, _)) = parts.first() else {
+            return false;
+        };
+        let data = &self.constructors[*first as usize].result;
+        let made = self.constructors.iter();
+        let made = made.filter(|constructor| constructor.result == *data);
+        *data != Ty::EXCEPTION && made.count() == parts.len()
+    }
+
     /// The type of a function that is taken, as far as the body of the taker settles it.
     fn settled(&mut self, ty: Option<FunctionTy>) -> Option<FunctionTy> {
         let (parameters, result) = ty?;
@@ -699,6 +633,15 @@ impl<'a> Checker<'a> {
         let result = open(self, &result);
         Some((parameters, result))
     }
+}
+
+/// The place of each constructor in the order of their names.
+fn ranks(constructors: &[ConstructorInfo]) -> std::sync::Arc<[u32]> {
+    let mut names: Vec<&str> = constructors.iter().map(|c| c.name.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let rank = |c: &ConstructorInfo| names.binary_search(&c.name.as_str()).unwrap_or(0) as u32;
+    constructors.iter().map(rank).collect()
 }
 
 fn has_unknown(ty: &Ty) -> bool {

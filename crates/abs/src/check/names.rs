@@ -5,6 +5,7 @@ use mazurka_diagnostics::{Diagnostic, nearest};
 
 use rustc_hash::FxHashMap;
 
+use super::modules::ambiguous;
 use super::{Checker, STANDARD_NAME, TypeDef};
 use crate::syntax::ast::{self, Name};
 use crate::syntax::parser::Excluded;
@@ -16,12 +17,18 @@ const MAX_SYNONYMS: usize = 50;
 impl Checker<'_> {
     /// The full name that a name stands for in a module.
     pub(super) fn full(&self, module: usize, name: &str) -> Option<String> {
-        if name.contains('.') {
-            return Some(name.to_owned());
+        if let Some((home, short)) = name.rsplit_once('.') {
+            // It may be another module's, passed on.
+            let home = self.scopes.iter().find(|scope| scope.name == home);
+            let passed_on = home.and_then(|scope| scope.exports.get(short).cloned());
+            return passed_on.or_else(|| Some(name.to_owned()));
         }
         let scope = &self.scopes[module];
-        let standard = || format!("{STANDARD_NAME}.{name}");
-        Some(scope.visible.get(name).cloned().unwrap_or_else(standard))
+        if scope.ambiguous.contains_key(name) {
+            return None;
+        }
+        let standard = || scope.standard.then(|| format!("{STANDARD_NAME}.{name}"));
+        scope.visible.get(name).cloned().or_else(standard)
     }
 
     /// What a name stands for in one of the tables: what the module declares or imports, else what
@@ -32,10 +39,12 @@ impl Checker<'_> {
         module: usize,
         name: &str,
     ) -> Option<&'t T> {
-        let standard = || table.get(&format!("{STANDARD_NAME}.{name}"));
-        self.full(module, name)
-            .and_then(|full| table.get(&full))
-            .or_else(standard)
+        let full = self.full(module, name)?;
+        let standard = || match self.scopes[module].standard {
+            true => table.get(&format!("{STANDARD_NAME}.{name}")),
+            false => None,
+        };
+        table.get(&full).or_else(standard)
     }
 
     pub(super) fn module_here(&self) -> usize {
@@ -50,18 +59,22 @@ impl Checker<'_> {
         name: &Name,
         candidates: impl Iterator<Item = &'n String>,
     ) {
+        let scopes = self.scopes.iter();
+        let both = { scopes }.find_map(|scope| scope.ambiguous.get(&name.text));
+        if let Some(both) = both {
+            let mistake = ambiguous(name, both);
+            return self.report(mistake);
+        }
         let short = name.text.rsplit('.').next().unwrap_or(&name.text);
         let excluded = match short {
-            "now" | "timeValue" | "timeDifference" | "timeLessThan" | "deadline"
-            | "durationValue" | "Time" | "Duration" | "lowlevelDeadline" | "InfDuration"
-            | "currentms" => Some(Excluded::Time),
+            "ms_since_model_start" => Some(Excluded::Time),
+            "readln" => Some(Excluded::Foreign),
             "DC"
             | "DeploymentComponent"
             | "CloudProvider"
             | "Resourcetype"
             | "thisDC"
             | "ClassicDeploymentComponent" => Some(Excluded::Deployment),
-            "original" => Some(Excluded::Variability),
             _ => None,
         };
         if let Some(excluded) = excluded {
@@ -85,7 +98,9 @@ impl Checker<'_> {
 
     /// The type that is written.
     pub(super) fn ty(&mut self, module: usize, generics: &[String], ty: &ast::Type) -> Ty {
-        self.ty_within(module, generics, ty, 0)
+        let found = self.ty_within(module, generics, ty, 0);
+        self.check_nonnull(ty, &found);
+        found
     }
 
     fn ty_within(
@@ -188,6 +203,7 @@ impl Checker<'_> {
                     Head::Unit => "Unit",
                     Head::Exception => "Exception",
                     Head::Future => "Fut",
+                    Head::Destiny => "Destiny",
                     Head::Null => "null",
                     Head::Data(data) => &self.data[data as usize].name,
                     Head::Interface(interface) => &self.interfaces[interface as usize].name,

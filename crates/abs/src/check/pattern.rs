@@ -5,9 +5,9 @@ use mazurka_diagnostics::Diagnostic;
 use super::body::PendingJump;
 use super::names::count;
 use super::{Checker, LocalTy};
-use crate::code::Op;
-use crate::syntax::ast::{Binary, Pattern, PatternKind};
-use crate::types::Ty;
+use crate::code::{Caught, Op};
+use crate::syntax::ast::{Binary, Pattern, PatternKind, Stmt};
+use crate::types::{Head, Ty};
 use crate::value::Value;
 
 impl Checker<'_> {
@@ -101,6 +101,72 @@ impl Checker<'_> {
                 }
             }
         }
+    }
+
+    /// What stands behind all branches: nothing comes there if some branch takes every value.
+    pub(super) fn otherwise<'p>(&self, patterns: impl Iterator<Item = &'p Pattern>, ty: &Ty) -> Op {
+        let head = match self.unknowns.shallow(ty) {
+            Ty::Made(head, _) if head != Head::Exception => head,
+            _ => return Op::NoMatch,
+        };
+        let made = |number: &usize| {
+            let result = &self.constructors[*number].result;
+            matches!(result, Ty::Made(known, _) if *known == head)
+        };
+        let all = (0..self.constructors.len()).filter(made);
+        let taken: Vec<u32> = patterns.filter_map(|p| self.takes_all_of(p)).collect();
+        let mut count = 0;
+        for constructor in all {
+            if !taken.contains(&(constructor as u32)) {
+                return Op::NoMatch;
+            }
+            count += 1;
+        }
+        match count {
+            0 => Op::NoMatch,
+            _ => Op::Impossible,
+        }
+    }
+
+    /// The constructor all of whose values a pattern takes, if there is one.
+    fn takes_all_of(&self, pattern: &Pattern) -> Option<u32> {
+        let PatternKind::Construct(name, parts) = &pattern.kind else {
+            return None;
+        };
+        let number = self.find(&self.constructor_numbers, self.module_here(), &name.text);
+        number
+            .copied()
+            .filter(|_| parts.iter().all(|part| self.takes_all(part)))
+    }
+
+    /// Whether a pattern takes every value. A variable that has a value already is compared.
+    fn takes_all(&self, pattern: &Pattern) -> bool {
+        match &pattern.kind {
+            PatternKind::Any => true,
+            PatternKind::Variable(name) => !self.is_bound(&name.text),
+            PatternKind::Construct(..) => self.takes_all_of(pattern).is_some_and(|number| {
+                let data = &self.constructors[number as usize].result;
+                let made = self.constructors.iter();
+                let made = made.filter(|constructor| constructor.result == *data);
+                *data != Ty::EXCEPTION && made.count() == 1
+            }),
+            _ => false,
+        }
+    }
+
+    /// The exceptions that the branches of a `catch` take.
+    pub(super) fn caught(&self, branches: &[(Pattern, Stmt)]) -> Caught {
+        let patterns = || branches.iter().map(|(pattern, _)| pattern);
+        match patterns().any(|pattern| self.takes_all(pattern)) {
+            true => Caught::All,
+            false => Caught::These(patterns().filter_map(|p| self.takes_all_of(p)).collect()),
+        }
+    }
+
+    /// Whether a name stands for a variable or a field.
+    fn is_bound(&self, name: &str) -> bool {
+        let local = |body: &super::Body| body.scope.iter().any(|local| local.name == name);
+        self.bodies.iter().any(local) || self.field(name).is_some()
     }
 
     fn test_equal(&mut self, span: mazurka_diagnostics::Span, fails: &mut Vec<PendingJump>) {

@@ -4,16 +4,17 @@ use mazurka_diagnostics::Diagnostic;
 use mazurka_diagnostics::Span;
 
 use super::calls::Applied;
+use super::rules::Rules;
 use super::{Checker, FunctionBody, LocalTy, MethodSignature, STANDARD_NAME, TypeDef};
-use crate::code::{Handler, Op};
-use crate::syntax::ast::{Binary, Expr, ExprKind, Guard, Name, Pattern, Stmt, StmtKind};
+use crate::code::{Caught, Handler, Op};
+use crate::syntax::ast::{Binary, Expr, ExprKind, Guard, Name, Pattern, Stmt, StmtKind, Unary};
 use crate::types::{Head, Ty};
 use crate::value::Value;
 
 /// Whether the end of these statements cannot be reached.
 pub(super) fn returns(stmts: &[Stmt]) -> bool {
     stmts.iter().any(|stmt| match &stmt.kind {
-        StmtKind::Return(_) | StmtKind::Throw(_) => true,
+        StmtKind::Return(_) | StmtKind::Throw(_) | StmtKind::Die(_) => true,
         StmtKind::Block(inner) => returns(inner),
         StmtKind::If(_, yes, Some(no)) => {
             returns(std::slice::from_ref(yes)) && returns(std::slice::from_ref(no))
@@ -41,6 +42,17 @@ pub(super) fn returns(stmts: &[Stmt]) -> bool {
     })
 }
 
+/// Whether a statement does nothing but to release the cog once. A loop of it waits until its
+/// condition does not hold, and is compiled so: its rounds change nothing, and there would be no
+/// end of them for engines that do not compare states.
+fn only_suspends(stmt: &Stmt) -> bool {
+    match &stmt.kind {
+        StmtKind::Suspend => true,
+        StmtKind::Block(inner) => matches!(&inner[..], [one] if only_suspends(one)),
+        _ => false,
+    }
+}
+
 impl<'a> Checker<'a> {
     pub(super) fn stmts(&mut self, stmts: &'a [Stmt]) {
         let depth = self.body().scope.len();
@@ -56,19 +68,61 @@ impl<'a> Checker<'a> {
 
     fn stmt(&mut self, stmt: &'a Stmt) {
         let span = stmt.span;
+        if let Some(deadline) = &stmt.deadline {
+            let name = format!("{STANDARD_NAME}.Duration");
+            if let Some(TypeDef::Data(data)) = self.types.get(&name) {
+                let ty = Ty::Made(Head::Data(*data), Vec::new());
+                self.expr_as(deadline, &ty);
+                let slot = self.slot();
+                self.emit(Op::Set(slot), span);
+                self.body().deadline = Some(slot);
+            }
+        }
+        self.stmt_kind(stmt, span);
+        self.body().deadline = None;
+    }
+
+    fn stmt_kind(&mut self, stmt: &'a Stmt, span: Span) {
         match &stmt.kind {
             StmtKind::Skip => {}
-            StmtKind::Declare(ty, name, value) => {
+            StmtKind::Duration(min, max) => {
+                self.waits(span);
+                self.duration(min, max.as_ref(), span);
+                self.emit(Op::Pop, span);
+                self.emit(Op::Block, span);
+            }
+            StmtKind::Declare {
+                ty: written,
+                name,
+                value,
+                fixed,
+            } => {
                 let module = self.module_here();
-                let ty = self.ty(module, &[], ty);
+                let ty = self.ty(module, &[], written);
+                let mut sure = false;
                 match value {
-                    Some(value) => self.rhs_as(value, &ty),
+                    Some(value) => {
+                        self.rhs_as(value, &ty);
+                        sure = self.is_sure(value);
+                        if written.nonnull {
+                            self.must_be_sure(value);
+                        }
+                    }
                     None => {
                         self.needs_value(&ty, name);
+                        self.needs_object(written, name);
                         self.emit_value(Value::Null, span);
                     }
                 }
                 let slot = self.declare_local(name, LocalTy::Value(ty));
+                self.rule(Rules {
+                    fixed: *fixed,
+                    nonnull: written.nonnull,
+                    elements: written.args.iter().any(|arg| arg.nonnull),
+                });
+                if sure {
+                    self.body().nonnull.push(slot);
+                }
                 self.emit(Op::Set(slot), name.span);
             }
             StmtKind::Assign { field, name, value } => self.assign(*field, name, value),
@@ -82,8 +136,14 @@ impl<'a> Checker<'a> {
                 self.expr_as(condition, &Ty::BOOL);
                 let otherwise = self.emit_jump(Op::JumpUnless(0), condition.span);
                 let before = self.body().claimed.clone();
+                let sure = self.body().nonnull.clone();
+                let tested = self.tested(condition, Binary::Unequal);
+                self.body().nonnull.extend(tested);
                 self.inner(yes);
                 let after = std::mem::replace(&mut self.body().claimed, before);
+                let sure = std::mem::replace(&mut self.body().nonnull, sure);
+                let tested = self.tested(condition, Binary::Equal);
+                self.body().nonnull.extend(tested);
                 match no {
                     None => self.land(otherwise),
                     Some(no) => {
@@ -94,14 +154,26 @@ impl<'a> Checker<'a> {
                     }
                 }
                 self.body().claimed.retain(|slot| after.contains(slot));
+                self.body().nonnull.retain(|slot| sure.contains(slot));
+            }
+            StmtKind::While(condition, body) if only_suspends(body) => {
+                self.expr_as(condition, &Ty::BOOL);
+                let end = self.emit_jump(Op::JumpUnless(0), condition.span);
+                self.waits(span);
+                self.emit(Op::Await, span);
+                self.expr_as(condition, &Ty::BOOL);
+                self.emit(Op::Unary(Unary::Not), span);
+                self.emit(Op::Guard, span);
+                self.emit(Op::Resume, span);
+                self.land(end);
             }
             StmtKind::While(condition, body) => {
-                self.body().claimed.clear();
+                self.forget_known();
                 let start = self.here();
                 self.expr_as(condition, &Ty::BOOL);
                 let end = self.emit_jump(Op::JumpUnless(0), condition.span);
                 self.inner(body);
-                self.body().claimed.clear();
+                self.forget_known();
                 self.emit(Op::Jump(start), span);
                 self.land(end);
             }
@@ -116,7 +188,9 @@ impl<'a> Checker<'a> {
                 let slot = self.slot();
                 self.emit(Op::Set(slot), span);
                 let ends = self.branches(branches, slot, &ty);
-                self.emit(Op::NoMatch, span);
+                let patterns = branches.iter().map(|(pattern, _)| pattern);
+                let last = self.otherwise(patterns, &ty);
+                self.emit(last, span);
                 for end in ends {
                     self.land(end);
                 }
@@ -130,10 +204,21 @@ impl<'a> Checker<'a> {
                 self.expr_as(value, &Ty::EXCEPTION);
                 self.emit(Op::Throw, span);
             }
+            StmtKind::Die(value) => {
+                self.expr_as(value, &Ty::EXCEPTION);
+                self.emit(Op::Die, span);
+            }
             StmtKind::Await(guards) => self.await_stmt(guards, span),
             StmtKind::Suspend => {
                 self.waits(span);
                 self.emit(Op::Suspend, span);
+            }
+            // Without a target it waits, and does not look at the result.
+            StmtKind::Expr(Expr {
+                kind: ExprKind::AwaitCall(object, method, args),
+                ..
+            }) => {
+                self.await_call(object, method, args, span);
             }
             StmtKind::Expr(expr) => {
                 self.rhs(expr, None);
@@ -144,6 +229,12 @@ impl<'a> Checker<'a> {
 
     /// Reports a statement that waits where nothing may.
     fn waits(&mut self, span: Span) {
+        if self.body().atomic {
+            let mistake = Diagnostic::new("A0244", span, "an atomic method does not wait")
+                .label("`await`, `suspend`, `get` and calls of methods that are not atomic")
+                .help("take `[Atomic]` from the method");
+            self.report(mistake);
+        }
         if !self.body().may_wait {
             let mistake = Diagnostic::new("A0237", span, "an init block cannot wait")
                 .label("`await`, `suspend`, `get` and calls of other objects are for methods")
@@ -156,12 +247,24 @@ impl<'a> Checker<'a> {
         let local = if field { None } else { self.local(&name.text) };
         match (local, self.field(&name.text)) {
             (Some((slot, LocalTy::Value(ty))), _) => {
+                self.may_assign(name, false);
                 self.rhs_as(value, &ty);
-                self.body().claimed.retain(|&known| known != slot);
+                let sure = self.is_sure(value);
+                if self.local_rules(&name.text).nonnull {
+                    self.must_be_sure(value);
+                }
+                let body = self.body();
+                body.claimed.retain(|&known| known != slot);
+                body.nonnull.retain(|&known| known != slot);
+                body.nonnull.extend(sure.then_some(slot));
                 self.emit(Op::Set(slot), name.span.to(value.span));
             }
             (_, Some((at, ty))) => {
+                self.may_assign(name, true);
                 self.rhs_as(value, &ty);
+                if self.field_rules(&name.text).nonnull {
+                    self.must_be_sure(value);
+                }
                 self.emit(Op::SetField(at), name.span.to(value.span));
             }
             _ if field => {
@@ -185,10 +288,15 @@ impl<'a> Checker<'a> {
 
     fn return_stmt(&mut self, value: &'a Expr, span: Span) {
         match self.body().result.clone() {
-            Some(result) => self.rhs_as(value, &result),
+            Some(result) => {
+                self.rhs_as(value, &result);
+                if self.body().nonnull_result {
+                    self.must_be_sure(value);
+                }
+            }
             None => {
                 let mistake = Diagnostic::new("A0238", span, "nothing can be returned here")
-                    .label("an init block has no result")
+                    .label("the main block and init blocks have no result")
                     .help("take the `return` out");
                 self.report(mistake);
             }
@@ -230,7 +338,7 @@ impl<'a> Checker<'a> {
             self.emit_value(Value::Int(-1), span);
             self.emit(Op::Set(counter), span);
         }
-        self.body().claimed.clear();
+        self.forget_known();
         let start = self.here();
         self.emit(Op::Local(rest), span);
         let constructor = self.constructor_named("Cons");
@@ -253,7 +361,7 @@ impl<'a> Checker<'a> {
             self.emit(Op::Set(counter), span);
         }
         self.inner(body);
-        self.body().claimed.clear();
+        self.forget_known();
         self.emit(Op::Jump(start), span);
         self.land(end);
         self.leave_scope(depth);
@@ -270,10 +378,10 @@ impl<'a> Checker<'a> {
         for (pattern, branch) in branches {
             let depth = self.body().scope.len();
             let mut fails = Vec::new();
-            self.body().claimed.clear();
+            self.forget_known();
             self.pattern(pattern, slot, ty, &mut fails);
             self.inner(branch);
-            self.body().claimed.clear();
+            self.forget_known();
             ends.push(self.emit_jump(Op::Jump(0), pattern.span));
             self.leave_scope(depth);
             self.land_all(fails);
@@ -295,25 +403,27 @@ impl<'a> Checker<'a> {
         if let Some(last) = finally {
             self.finals.push((last, depth));
         }
-        self.body().claimed.clear();
+        self.forget_known();
         let start = self.here();
         self.inner(body);
-        self.body().claimed.clear();
+        self.forget_known();
         let end = self.here();
         let holes = self.holes.pop().unwrap_or_default();
         let done = self.emit_jump(Op::Jump(0), span);
         let slot = self.slot();
         let target = self.here();
+        let catches_all = self.caught(catches);
         self.body().handlers.push(Handler {
             start,
             end,
             holes,
             target,
             slot,
+            catches: catches_all,
         });
         let ends = self.branches(catches, slot, &Ty::EXCEPTION);
         self.emit(Op::Local(slot), span);
-        self.emit(Op::Throw, span);
+        self.emit(Op::Rethrow, span);
         let caught = self.here();
         self.land(done);
         self.land_all(ends);
@@ -330,23 +440,39 @@ impl<'a> Checker<'a> {
                 holes,
                 target,
                 slot,
+                catches: Caught::These(Vec::new()),
             });
             self.inner(last);
             self.emit(Op::Local(slot), span);
-            self.emit(Op::Throw, span);
+            self.emit(Op::Rethrow, span);
             self.land(done);
         }
     }
 
     fn await_stmt(&mut self, guards: &'a [Guard], span: Span) {
         self.waits(span);
+        // Durations start now.
+        let mut ends = Vec::new();
+        for guard in guards {
+            if let Guard::Duration(Some((min, max))) = guard {
+                self.duration(min, max.as_ref(), span);
+                let slot = self.slot();
+                self.emit(Op::Set(slot), span);
+                ends.push(slot);
+            }
+        }
         self.emit(Op::Await, span);
+        for slot in ends {
+            self.emit(Op::Local(slot), span);
+            self.emit(Op::Elapsed, span);
+            self.emit(Op::Guard, span);
+        }
         for guard in guards {
             match guard {
-                Guard::Duration => {}
+                Guard::Duration(_) => {}
                 Guard::Claim(future) => {
-                    let of = self.unknowns.fresh();
-                    self.expr_as(future, &Ty::future(of));
+                    self.future_expr(future);
+                    self.derefs(Head::Future);
                     self.emit(Op::Claim, future.span);
                     if let ExprKind::Variable(name) = &future.kind
                         && let Some((slot, _)) = self.local(&name.text)
@@ -355,7 +481,9 @@ impl<'a> Checker<'a> {
                     }
                 }
                 Guard::Condition(condition) => {
+                    self.body().in_guard = true;
                     self.expr_as(condition, &Ty::BOOL);
+                    self.body().in_guard = false;
                     self.emit(Op::Guard, condition.span);
                 }
             }
@@ -368,10 +496,57 @@ impl<'a> Checker<'a> {
         self.fit(&ty, wanted, expr.span);
     }
 
+    /// An expression that is a future. The type of its value; that of any future is not known.
+    fn future_expr(&mut self, expr: &'a Expr) -> Ty {
+        let ty = self.expr(expr, None);
+        if self.unknowns.shallow(&ty) == Ty::DESTINY {
+            return Ty::DESTINY;
+        }
+        let of = self.unknowns.fresh();
+        self.fit(&ty, &Ty::future(of.clone()), expr.span);
+        of
+    }
+
     /// Takes the value of a future.
     fn take(&mut self, op: Op, ty: &Ty, span: Span) {
-        self.out.taken.push((self.out.ops.len() as u32, ty.clone()));
+        let here = self.here();
+        self.body().taken.push((here, ty.clone()));
         self.emit(op, span);
+    }
+
+    /// Calls and waits. The slot of the future, and the type of the result.
+    fn await_call(
+        &mut self,
+        object: &'a Expr,
+        method: &Name,
+        args: &'a [Expr],
+        span: Span,
+    ) -> (u32, Ty) {
+        self.waits(span);
+        let result = self.method_call(object, method, args, false);
+        let slot = self.slot();
+        self.emit(Op::Set(slot), span);
+        self.emit(Op::Await, span);
+        self.emit(Op::Local(slot), span);
+        self.emit(Op::Claim, span);
+        self.emit(Op::Resume, span);
+        (slot, result)
+    }
+
+    /// Starts a duration, and puts the time on the stack when it is over.
+    fn duration(&mut self, min: &'a Expr, max: Option<&'a Expr>, span: Span) {
+        self.expr_as(min, &Ty::RAT);
+        self.expr_as(max.unwrap_or(min), &Ty::RAT);
+        self.emit(Op::Wake, span);
+    }
+
+    /// The branches of a recovery block, with the exception in a slot.
+    pub(super) fn recovery(&mut self, branches: &'a [(Pattern, Stmt)], slot: u32, span: Span) {
+        let ends = self.branches(branches, slot, &Ty::EXCEPTION);
+        self.emit(Op::Local(slot), span);
+        self.emit(Op::Rethrow, span);
+        self.land_all(ends);
+        self.emit(Op::Recovered, span);
     }
 
     /// What may stand alone: on the right of `=`, after `return`, as a statement.
@@ -387,36 +562,25 @@ impl<'a> Checker<'a> {
                 Ty::future(result)
             }
             ExprKind::AwaitCall(object, method, args) => {
-                self.waits(span);
-                let result = self.method_call(object, method, args, false);
-                let slot = self.slot();
-                self.emit(Op::Set(slot), span);
-                self.emit(Op::Await, span);
-                self.emit(Op::Local(slot), span);
-                self.emit(Op::Claim, span);
-                self.emit(Op::Resume, span);
+                let (slot, result) = self.await_call(object, method, args, span);
                 self.emit(Op::Local(slot), span);
                 self.take(Op::Take, &result, span);
                 result
             }
             ExprKind::Sync(object, method, args) => {
-                let on_this = matches!(object.kind, ExprKind::This);
-                if !on_this {
-                    self.waits(span);
-                }
                 let result = self.method_call(object, method, args, true);
                 self.take(Op::Get, &result, span);
                 result
             }
             ExprKind::Get(future) => {
                 self.waits(span);
-                let of = self.unknowns.fresh();
-                self.expr_as(future, &Ty::future(of.clone()));
+                let of = self.future_expr(future);
                 let known = match &future.kind {
                     ExprKind::Variable(name) => self.local(&name.text),
                     _ => None,
                 };
                 let claimed = known.is_some_and(|(slot, _)| self.body().claimed.contains(&slot));
+                self.derefs(Head::Future);
                 self.take(if claimed { Op::Take } else { Op::Get }, &of, span);
                 of
             }
@@ -439,7 +603,7 @@ impl<'a> Checker<'a> {
     }
 
     /// A function of the standard module that does something.
-    fn effectful(&self, name: &Name) -> Option<&'static str> {
+    pub(super) fn effectful(&self, name: &Name) -> Option<&'static str> {
         let number = self.function_here(name)?;
         let function = &self.functions[number as usize];
         if function.module != 0 || !matches!(function.body, FunctionBody::Builtin(None)) {
@@ -470,6 +634,13 @@ impl<'a> Checker<'a> {
             .map(|(_, ty)| ty.clone())
             .collect();
         self.arguments(&format!("class `{}`", name.text), args, &types, span);
+        let rules = self.classes[number as usize].rules.clone();
+        for (arg, rules) in args.iter().zip(rules) {
+            if rules.nonnull {
+                self.must_be_sure(arg);
+            }
+        }
+        self.may_create(number, local, span);
         let op = Op::New {
             class: number,
             local,
@@ -543,6 +714,18 @@ impl<'a> Checker<'a> {
             &signature.parameters,
             span,
         );
+        for (arg, nonnull) in args.iter().zip(&signature.nonnull.0) {
+            if *nonnull {
+                self.must_be_sure(arg);
+            }
+        }
+        self.called_nonnull = signature.nonnull.1;
+        if synchronous && !signature.atomic && (!self.body().may_wait || self.body().atomic) {
+            self.waits(span);
+        }
+        if on != u32::MAX {
+            self.derefs(Head::Interface(on));
+        }
         let number = self.method_number(&method.text);
         let args = args.len() as u32;
         let op = match synchronous {
@@ -557,6 +740,9 @@ impl<'a> Checker<'a> {
             },
         };
         self.emit(op, span);
+        if let (false, Some(slot)) = (synchronous, self.body().deadline) {
+            self.emit(Op::Deadline(slot), span);
+        }
         signature.result
     }
 }

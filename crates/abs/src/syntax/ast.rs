@@ -3,11 +3,36 @@
 use mazurka_diagnostics::Span;
 use num_bigint::BigInt;
 
+use super::variability::{Trait, TraitExpr};
+
 /// A name and where it stands. Qualified names hold their dots: `ABS.StdLib.List`.
 #[derive(Clone, Debug)]
 pub(crate) struct Name {
     pub text: String,
     pub span: Span,
+}
+
+/// Annotations: `[Atomic, Deadline: Duration(5)]`, each with its label.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Annotations(pub Vec<(Option<Name>, Expr)>);
+
+impl Annotations {
+    /// Whether there is one that is just this constructor.
+    pub fn has(&self, word: &str) -> bool {
+        self.0.iter().any(|(label, expr)| {
+            label.is_none()
+                && matches!(&expr.kind, ExprKind::Construct(name, _) if name.text == word)
+        })
+    }
+
+    /// The value of the one with this label.
+    pub fn labelled(&self, wanted: &str) -> Option<&Expr> {
+        let is = |label: &Option<Name>| label.as_ref().is_some_and(|name| name.text == wanted);
+        self.0
+            .iter()
+            .find(|(label, _)| is(label))
+            .map(|(_, expr)| expr)
+    }
 }
 
 /// A type as it is written.
@@ -16,6 +41,8 @@ pub(crate) struct Type {
     pub name: Name,
     pub args: Vec<Type>,
     pub span: Span,
+    /// Whether it is annotated with `Nonnull`.
+    pub nonnull: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -96,6 +123,8 @@ pub(crate) enum ExprKind {
     /// `await o!m()`
     AwaitCall(Box<Expr>, Name, Vec<Expr>),
     Get(Box<Expr>),
+    /// `original(…)`, perhaps of a delta or of the core; gone once traits and deltas are applied.
+    Original(Option<Name>, Vec<Expr>),
 }
 
 #[derive(Clone, Debug)]
@@ -117,19 +146,27 @@ pub(crate) enum PatternKind {
 pub(crate) struct Stmt {
     pub kind: StmtKind,
     pub span: Span,
+    /// The deadline of the calls in it.
+    pub deadline: Option<Expr>,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) enum Guard {
     Claim(Expr),
     Condition(Expr),
-    /// `duration(…)`, with time ignored.
-    Duration,
+    /// `duration(min, max)`; none if time is ignored.
+    Duration(Option<(Expr, Option<Expr>)>),
 }
 
 #[derive(Clone, Debug)]
 pub(crate) enum StmtKind {
-    Declare(Type, Name, Option<Expr>),
+    Declare {
+        ty: Type,
+        name: Name,
+        value: Option<Expr>,
+        /// Whether it may be assigned only here.
+        fixed: bool,
+    },
     Assign {
         /// `this.x = …`
         field: bool,
@@ -155,8 +192,11 @@ pub(crate) enum StmtKind {
         finally: Option<Box<Stmt>>,
     },
     Throw(Expr),
+    Die(Expr),
     Await(Vec<Guard>),
     Suspend,
+    /// `duration(min, max);`
+    Duration(Expr, Option<Expr>),
     Expr(Expr),
 }
 
@@ -164,6 +204,7 @@ pub(crate) enum StmtKind {
 pub(crate) struct Parameter {
     pub ty: Type,
     pub name: Name,
+    pub fixed: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -202,6 +243,10 @@ pub(crate) struct Signature {
     pub result: Type,
     pub name: Name,
     pub parameters: Vec<Parameter>,
+    /// It does not wait.
+    pub atomic: bool,
+    /// It assigns no field.
+    pub readonly: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -216,6 +261,7 @@ pub(crate) struct Field {
     pub ty: Type,
     pub name: Name,
     pub value: Option<Expr>,
+    pub fixed: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -229,11 +275,16 @@ pub(crate) struct Method {
 #[derive(Clone, Debug)]
 pub(crate) struct Class {
     pub name: Name,
+    pub annotations: Annotations,
     pub parameters: Vec<Parameter>,
     pub implements: Vec<Name>,
     pub fields: Vec<Field>,
     pub init: Vec<Stmt>,
+    /// The branches of the recovery block.
+    pub recover: Option<Vec<(Pattern, Stmt)>>,
     pub methods: Vec<Method>,
+    /// The traits whose methods it has; gone once they are applied.
+    pub uses: Vec<TraitExpr>,
 }
 
 #[derive(Clone, Debug)]
@@ -260,5 +311,6 @@ pub(crate) struct Module {
     pub exports: Vec<Clause>,
     pub imports: Vec<Clause>,
     pub items: Vec<Item>,
+    pub traits: Vec<Trait>,
     pub main: Option<(Vec<Stmt>, Span)>,
 }

@@ -6,4 +6,7 @@ mod labels;
 mod language;
 mod nets;
 mod random;
+mod small;
+mod time;
+mod variability;
 mod wrong;

@@ -39,6 +39,8 @@ struct Generator {
     futures: u64,
     numbers: u64,
     helper: bool,
+    /// Whether statements take time, or ask for it.
+    timed: bool,
 }
 
 impl Generator {
@@ -129,6 +131,15 @@ impl Generator {
                 self.call("!")
             ),
             9 => format!("await {};", self.condition()),
+            10 if self.timed => {
+                let field = self.field();
+                match self.random.below(4) {
+                    0 => "await duration(1, 2);".to_owned(),
+                    1 => "duration(1);".to_owned(),
+                    2 => format!("await duration(2) & {};", self.condition()),
+                    _ => format!("{field} = if timeValue(now()) > 1 then 1 else {field};"),
+                }
+            }
             10 => "suspend;".to_owned(),
             11 => format!(
                 "if ({}) {{ throw NullPointerException; }}",
@@ -200,12 +211,18 @@ impl Generator {
 
 /// The random program of a seed.
 pub fn program_of(seed: u64) -> String {
+    timed_program_of(seed, false)
+}
+
+/// The same, perhaps with time.
+fn timed_program_of(seed: u64, timed: bool) -> String {
     let generator = Generator {
         random: Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1),
         text: String::new(),
         futures: 0,
         numbers: 0,
         helper: false,
+        timed,
     };
     generator.program()
 }
@@ -220,11 +237,19 @@ pub fn number(name: &str, otherwise: u64) -> u64 {
 
 #[test]
 fn all_engines_agree_with_brute_force() {
-    let programs = number("MAZURKA_PROGRAMS", 300);
+    compare(number("MAZURKA_PROGRAMS", 300), false);
+}
+
+#[test]
+fn all_engines_agree_with_brute_force_about_time() {
+    compare(number("MAZURKA_PROGRAMS", 150), true);
+}
+
+fn compare(programs: u64, timed: bool) {
     let seed = number("MAZURKA_SEED", 1);
     let (mut compared, mut traces, mut deadlocks, mut failures) = (0, 0, 0, 0);
     for program in seed..seed + programs {
-        let source = program_of(program);
+        let source = timed_program_of(program, timed);
         let limits = Limits {
             executions: Some(MOST_EXECUTIONS),
             steps: Some(20 * MOST_EXECUTIONS),

@@ -122,6 +122,18 @@ const WORDS: &[&str] = &[
     "_",
     "-",
     "switch",
+    "trait T =",
+    "uses T",
+    "adds",
+    "removes",
+    "modifies",
+    "original()",
+    "delta D;",
+    "productline P; features F;",
+    "product P (F);",
+    "recover",
+    "die",
+    "[Atomic]",
     "throw",
     "/*",
     "//",
@@ -152,6 +164,11 @@ proptest! {
         let _ = told(&without);
         let _ = told(&doubled);
     }
+}
+
+#[test]
+fn imports_come_before_declarations() {
+    assert!(told("module A; data D; import * from ABS.StdLib;").starts_with("A0118 1:19"));
 }
 
 #[test]

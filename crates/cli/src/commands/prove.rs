@@ -118,7 +118,7 @@ pub(super) fn refuse(error: ProveError) -> Refusal {
 
 /// Looks for proofs, and shows them.
 pub(super) fn prove(args: &ProveArgs) -> Result<Exit, Refusal> {
-    let program = load_maz(&args.program.file, &args.program.set, CANNOT)?;
+    let program = load_maz(args.program.only_file()?, &args.program.set, CANNOT)?;
     let options = args.options()?;
     let found = watched(&options.limits, args.output.quiet, |watch| {
         program.prove(&args.goal, &options, watch)

@@ -65,7 +65,7 @@ impl From<Method> for reach::Method {
 
 /// Looks for a state, and shows the way to it.
 pub(super) fn reach(args: &ReachArgs) -> Result<Exit, Refusal> {
-    let (file, set) = (&args.program.file, &args.program.settings());
+    let (file, set) = (args.program.only_file()?, &args.program.settings());
     let source = files::maz_program(file, "asked about states")?;
     let program = load_source(file, &source, set)?;
     let wanted = StateProperty::read(&source, set, &args.property).map_err(|bad| match bad {

@@ -9,7 +9,7 @@ use mazurka_report::{Lanes, OneRun};
 use super::{Refusal, view};
 use crate::args::{EXIT_CODES, OutputArgs};
 use crate::exit::Exit;
-use crate::program::load_source;
+use crate::program::Sources;
 use crate::show::{ABOUT_LANES, Format, JSON, LANES_DOT, LANES_SVG, TEXT, lanes, offer, show};
 use crate::{files, values};
 
@@ -80,7 +80,7 @@ pub(super) fn replay(args: &ReplayArgs) -> Result<Exit, Refusal> {
         }
         None => &recorded.file,
     };
-    let source = files::program(file).map_err(|text| match args.file {
+    let sources = Sources::read(&[file]).map_err(|text| match args.file {
         None => format!(
             "{text}, of which `{}` is a record; if the program has moved, add --file FILE",
             args.witness
@@ -96,7 +96,7 @@ pub(super) fn replay(args: &ReplayArgs) -> Result<Exit, Refusal> {
         jobs: 1,
         ..Options::default()
     };
-    let program = load_source(file, &source, &recorded.set)?;
+    let program = sources.load(&recorded.set)?;
     let record = program.replay(&recording, &options);
     let record = record.map_err(|problem| match problem {
         ReplayProblem::OtherProgram { .. } => {

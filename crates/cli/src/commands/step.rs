@@ -14,7 +14,7 @@ use mazurka_report::{OneRun, Stepped, View};
 use super::{Refusal, view};
 use crate::args::options_of;
 use crate::exit::Exit;
-use crate::program::{ProgramArgs, load_source};
+use crate::program::ProgramArgs;
 use crate::show::json;
 use crate::watch::{self, watched};
 use crate::{files, output, values};
@@ -143,16 +143,15 @@ fn recorded(
     let parsed = Recording::parse(&files::record(name)?);
     let recording = parsed.map_err(|error| format!("`{name}`: {error}"))?;
     let Recording { record, run } = &recording;
-    let file = &args.program.file;
     // Without other settings the program is meant as it was recorded.
     let set = match args.program.settings() {
         none if none.is_empty() => record.program.set.clone(),
         set => set,
     };
-    let program = load_source(file, &files::program(file)?, &set)?;
+    let program = args.program.sources()?.load(&set)?;
     if program.record().hash != record.program.hash {
         let problem = ReplayProblem::OtherProgram {
-            file: file.clone(),
+            file: program.record().file.clone(),
             recorded: record.program.hash.clone(),
             now: program.record().hash.clone(),
         };

@@ -71,7 +71,7 @@ fn reduction() -> impl TypedValueParser<Value = Reduction> {
 /// Executes a program symbolically, and shows the states at the end.
 pub(super) fn symbolic(args: &SymbolicArgs) -> Result<Exit, Refusal> {
     let program = load_maz(
-        &args.program.file,
+        args.program.only_file()?,
         &args.program.set,
         "executed symbolically: the main block gives every field its value, so none is unknown",
     )?;

@@ -127,13 +127,20 @@ fn a_chart_has_a_lane_for_each_object() {
 fn what_is_left_out_is_named_with_its_line() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("clock.abs");
-    std::fs::write(&file, "module M;\n{ await duration(1, 1); skip; }\n").expect("written");
+    let text = "module M;\n{ Int t = ms_since_model_start(); }\n";
+    std::fs::write(&file, text).expect("written");
     let file = file.to_str().expect("a name");
     let said = mazurka(&["check", file]);
     assert_eq!(said.code, 3, "{said:?}");
     assert!(said.err.contains("A0301"), "{said:?}");
-    assert!(said.err.contains("clock.abs:2:9"), "{said:?}");
+    assert!(said.err.contains("clock.abs:2:11"), "{said:?}");
+    std::fs::write(file, "module M;\n{ await duration(1, 1); skip; }\n").expect("written");
+    assert_eq!(mazurka(&["check", file]).code, 0);
     assert_eq!(mazurka(&["check", file, "--ignore-time"]).code, 0);
+    let run = mazurka(&["run", file]);
+    assert!(run.out.contains("clock: it is 1"), "{run:?}");
+    let svg = mazurka(&["run", file, "--format", "svg"]);
+    assert!(svg.code == 0 && svg.out.contains("clock"), "{svg:?}");
 }
 
 #[test]
@@ -255,4 +262,72 @@ fn the_path_of_a_run_of_actors_is_told() {
     ] {
         assert!(said.out.contains(words), "{words}: {said:?}");
     }
+}
+
+#[test]
+fn several_files_and_a_folder_are_one_model() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).expect("written");
+        path.to_str().expect("a name").to_owned()
+    };
+    let library = write(
+        "library.abs",
+        "module Library; export *;\ninterface I { Unit m(); }\nclass C implements I { Unit m() {\n  assert 1 > 2;\n} }\n",
+    );
+    let main = write(
+        "main.abs",
+        "module Main; import * from Library; { I i = new C(); i.m(); }\nmodule Other; { skip; }\n",
+    );
+    let said = mazurka(&["check", &library]);
+    assert!(said.code == 3 && said.err.contains("A0224"), "{said:?}");
+    let said = mazurka(&["check", &library, &main]);
+    assert!(
+        said.code == 3 && said.err.contains("main.abs:2:"),
+        "{said:?}"
+    );
+    // Lines are those of the file.
+    for model in [
+        vec![&*library, &*main],
+        vec![folder.path().to_str().expect("a name")],
+    ] {
+        let witness = folder.path().join("witness.json");
+        let witness = witness.to_str().expect("a name");
+        let mut args = vec!["check"];
+        args.extend(model);
+        args.extend(["--main", "Main", "--witness", witness]);
+        let said = mazurka(&args);
+        assert!(
+            said.code == 1 && said.out.contains(".abs:4:3: assert"),
+            "{said:?}"
+        );
+        assert!(!said.out.contains("--files"), "{said:?}");
+        let again = mazurka(&["replay", witness]);
+        assert_eq!(again.code, 1, "{again:?}");
+    }
+    let said = mazurka(&["check", &library, &main, "--main", "Other"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    let said = mazurka(&["check", &main, "corpus/maz/counter/program.maz"]);
+    assert!(
+        said.code == 3 && said.err.contains("several files"),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn a_product_is_chosen_by_name() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("line.abs");
+    let text = "module M; class C { Unit run() { skip; } } { new C(); }
+delta D; modifies class M.C { modifies Unit run() { assert 1 > 2; } }
+productline L; features F; delta D when F; product P (F);
+";
+    std::fs::write(&path, text).expect("written");
+    let path = path.to_str().expect("a name");
+    assert_eq!(mazurka(&["check", path]).code, 0);
+    let said = mazurka(&["check", path, "--product", "P"]);
+    assert!(said.code == 1 && said.out.contains("line 2"), "{said:?}");
+    let said = mazurka(&["check", path, "--product", "Q"]);
+    assert!(said.code == 3 && said.err.contains("A0252"), "{said:?}");
 }

@@ -5,6 +5,7 @@ use mazurka_diagnostics::Diagnostic;
 use mazurka_diagnostics::Span;
 
 use super::{Parsed, Parser, Reported};
+use crate::syntax::ast::{Annotations, Name};
 use crate::syntax::token::TokenKind;
 
 /// A part of ABS that is not explored.
@@ -12,12 +13,9 @@ use crate::syntax::token::TokenKind;
 pub(crate) enum Excluded {
     Time,
     Deployment,
-    Variability,
     Foreign,
     Schedulers,
-    Traits,
-    Recovery,
-    Dying,
+    Meta,
 }
 
 impl Excluded {
@@ -26,21 +24,15 @@ impl Excluded {
         let (code, what, why, help) = match self {
             Excluded::Time => (
                 "A0301",
-                "time is not explored",
-                "Timed ABS",
-                "`--ignore-time` treats durations as release points; take the rest of the clock out",
+                "the time of the machine is not explored",
+                "real time",
+                "use `now()`, the time of the model, and no `now()` with `--ignore-time`",
             ),
             Excluded::Deployment => (
                 "A0302",
                 "deployment components are not explored",
                 "resources and deployment",
                 "take the deployment component out: it changes when things happen, not what can happen",
-            ),
-            Excluded::Variability => (
-                "A0303",
-                "deltas and product lines are not explored",
-                "variability",
-                "let the ABS tools flatten the product, and explore the result",
             ),
             Excluded::Foreign => (
                 "A0304",
@@ -54,23 +46,11 @@ impl Excluded {
                 "a scheduler of its own",
                 "take the annotation out: all orders of the tasks are explored",
             ),
-            Excluded::Traits => (
-                "A0306",
-                "traits are not supported",
-                "a trait",
-                "write the methods into the classes that use them",
-            ),
-            Excluded::Recovery => (
+            Excluded::Meta => (
                 "A0307",
-                "recovery blocks are not supported",
-                "a recovery block",
-                "catch the exception in the methods",
-            ),
-            Excluded::Dying => (
-                "A0308",
-                "`die` is not supported",
-                "kills the object",
-                "throw an exception instead",
+                "`ABS.Meta` is not explored",
+                "code about code",
+                "write out what it does",
             ),
         };
         Diagnostic::new(code, span, what).label(why).help(help)
@@ -83,8 +63,9 @@ impl Parser<'_> {
         self.mistake(what.at(span))
     }
 
-    /// Reads annotations, which mean nothing here, unless they ask for something that is left out.
-    pub(super) fn annotations(&mut self) -> Parsed<()> {
+    /// Reads annotations, unless they ask for something that is left out.
+    pub(super) fn annotations(&mut self) -> Parsed<Annotations> {
+        let mut all = Annotations::default();
         while self.is("[") {
             self.next();
             loop {
@@ -93,13 +74,18 @@ impl Parser<'_> {
                     TokenKind::TypeName(word) => word.clone(),
                     _ => String::new(),
                 };
+                let mut label = None;
                 if self.is_at(1, ":") {
+                    label = Some(Name {
+                        text: word.clone(),
+                        span,
+                    });
                     self.next();
                     self.next();
                 }
                 let excluded = match word.as_str() {
-                    "Deadline" | "Cost" if !self.ignore_time => Some(Excluded::Time),
-                    "DC" | "Size" => Some(Excluded::Deployment),
+                    "Cost" if self.ignore_time => None,
+                    "DC" | "Size" | "Cost" => Some(Excluded::Deployment),
                     "Foreign" => Some(Excluded::Foreign),
                     "Scheduler" => Some(Excluded::Schedulers),
                     _ => None,
@@ -107,13 +93,13 @@ impl Parser<'_> {
                 if let Some(excluded) = excluded {
                     self.exclude(excluded, span);
                 }
-                self.expr()?;
+                all.0.push((label, self.expr()?));
                 if !self.accept(",") {
                     break;
                 }
             }
             self.expect("]")?;
         }
-        Ok(())
+        Ok(all)
     }
 }

@@ -158,7 +158,10 @@ impl Parser<'_> {
                 self.next();
                 self.template(parts)?
             }
-            TokenKind::Name(_) | TokenKind::TypeName(_) => self.named()?,
+            TokenKind::Name(_) | TokenKind::TypeName(_) => match self.original()? {
+                Some(original) => original,
+                None => self.named()?,
+            },
             TokenKind::Symbol("(") => {
                 self.next();
                 let inner = self.expr()?;

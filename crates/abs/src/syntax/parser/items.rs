@@ -5,17 +5,20 @@ use mazurka_diagnostics::Diagnostic;
 use super::excluded::Excluded;
 use super::{Parsed, Parser};
 use crate::syntax::ast::{
-    Body, Class, Clause, Constructor, Data, Def, Field, Interface, Item, Method, Module, Name,
-    Parameter, Signature,
+    Annotations, Body, Class, Clause, Constructor, Data, Def, Field, Interface, Item, Method,
+    Module, Name, Parameter, Signature,
 };
 use crate::syntax::token::TokenKind;
 
 impl Parser<'_> {
     pub(super) fn modules(&mut self) -> Vec<Module> {
         let mut all = Vec::new();
-        if !self.is("module") && self.peek() != &TokenKind::End {
-            let excluded = self.exclude_variability();
-            if !excluded {
+        while self.peek() != &TokenKind::End {
+            let read = if self.is("module") {
+                self.module().map(|module| all.push(module))
+            } else if self.starts_beside() {
+                self.beside()
+            } else {
                 let mistake = Diagnostic::new(
                     "A0105",
                     self.here(),
@@ -23,41 +26,20 @@ impl Parser<'_> {
                 )
                 .label("expected `module`")
                 .help("write `module Main;` above this line");
-                self.mistake(mistake);
-            }
-            self.skip_to_module();
-        }
-        while self.is("module") {
-            match self.module() {
-                Ok(module) => all.push(module),
-                Err(_) => self.skip_to_module(),
+                Err(self.mistake(mistake))
+            };
+            if read.is_err() {
+                self.skip_to_module();
             }
         }
         all
     }
 
     fn skip_to_module(&mut self) {
-        while !self.is("module") && self.peek() != &TokenKind::End {
+        self.next();
+        while !self.is("module") && !self.starts_beside() && self.peek() != &TokenKind::End {
             self.next();
         }
-    }
-
-    /// Reports a declaration of deltas, products or features, if one is here.
-    fn exclude_variability(&mut self) -> bool {
-        let words = [
-            "delta",
-            "productline",
-            "product",
-            "root",
-            "group",
-            "stateupdate",
-            "objectupdate",
-        ];
-        let found = words.iter().any(|word| self.is(word));
-        if found {
-            self.exclude(Excluded::Variability, self.here());
-        }
-        found
     }
 
     fn module(&mut self) -> Parsed<Module> {
@@ -69,9 +51,10 @@ impl Parser<'_> {
             exports: Vec::new(),
             imports: Vec::new(),
             items: Vec::new(),
+            traits: Vec::new(),
             main: None,
         };
-        while !self.is("module") && self.peek() != &TokenKind::End {
+        while !self.is("module") && !self.starts_beside() && self.peek() != &TokenKind::End {
             if self.declaration(&mut module).is_err() {
                 self.recover();
                 // A closing bracket too many.
@@ -82,13 +65,8 @@ impl Parser<'_> {
     }
 
     fn declaration(&mut self, module: &mut Module) -> Parsed<()> {
-        self.annotations()?;
+        let annotations = self.annotations()?;
         let start = self.here();
-        if self.exclude_variability() {
-            self.next();
-            self.skip_to_module();
-            return Ok(());
-        }
         let item = match *self.peek() {
             TokenKind::Keyword("export") => {
                 let clause = self.clause()?;
@@ -96,6 +74,12 @@ impl Parser<'_> {
                 return Ok(());
             }
             TokenKind::Keyword("import") => {
+                if !module.items.is_empty() {
+                    let mistake = Diagnostic::new("A0118", start, "an import after a declaration")
+                        .label("too late")
+                        .help("move it up, below `module`");
+                    return Err(self.mistake(mistake));
+                }
                 let clause = self.clause()?;
                 module.imports.push(clause);
                 return Ok(());
@@ -117,7 +101,11 @@ impl Parser<'_> {
                 Item::Exception(constructor)
             }
             TokenKind::Keyword("interface") => Item::Interface(self.interface()?),
-            TokenKind::Keyword("class") => Item::Class(self.class()?),
+            TokenKind::Keyword("class") => {
+                let mut class = self.class()?;
+                class.annotations = annotations;
+                Item::Class(class)
+            }
             TokenKind::Symbol("{") => {
                 let body = self.block()?;
                 let span = start.to(self.before());
@@ -131,7 +119,11 @@ impl Parser<'_> {
                 module.main = Some((body, span));
                 return Ok(());
             }
-            _ if self.is("trait") => return Err(self.exclude(Excluded::Traits, start)),
+            _ if self.is("trait") => {
+                let declared = self.trait_decl()?;
+                module.traits.push(declared);
+                return Ok(());
+            }
             _ => {
                 let reported = self.wanted(
                     "a declaration (`data`, `type`, `def`, `exception`, `interface`, `class`) or the main block",
@@ -140,11 +132,25 @@ impl Parser<'_> {
                 return Err(reported);
             }
         };
+        let name = match &item {
+            Item::Data(data) => &data.name,
+            Item::Def(def) => &def.name,
+            Item::Interface(interface) => &interface.name,
+            Item::Class(class) => &class.name,
+            Item::Synonym(name, _) => name,
+            Item::Exception(constructor) => &constructor.name,
+        };
+        if name.text.contains('.') {
+            let mistake = Diagnostic::new("A0119", name.span, "a declaration is in its module")
+                .label("a name without a module is expected")
+                .help("take the module out");
+            return Err(self.mistake(mistake));
+        }
         module.items.push(item);
         Ok(())
     }
 
-    fn clause(&mut self) -> Parsed<Clause> {
+    pub(super) fn clause(&mut self) -> Parsed<Clause> {
         self.next();
         let names = match self.accept("*") {
             true => None,
@@ -183,9 +189,9 @@ impl Parser<'_> {
         Ok(Constructor { name, fields })
     }
 
-    fn data(&mut self) -> Parsed<Data> {
+    pub(super) fn data(&mut self) -> Parsed<Data> {
         self.next();
-        let name = self.type_name("the name of a data type")?;
+        let name = self.qualified_type("the name of a data type")?;
         let parameters = self.type_parameters()?;
         let mut constructors = Vec::new();
         if self.accept("=") {
@@ -203,15 +209,21 @@ impl Parser<'_> {
     }
 
     fn parameter(&mut self) -> Parsed<Parameter> {
-        let ty = self.ty()?;
+        let annotations = self.annotations()?;
+        let mut ty = self.ty()?;
+        ty.nonnull |= annotations.has("Nonnull");
         let name = self.name("the name of a parameter")?;
-        Ok(Parameter { ty, name })
+        let fixed = annotations.has("Final");
+        Ok(Parameter { ty, name, fixed })
     }
 
-    fn def(&mut self) -> Parsed<Def> {
+    pub(super) fn def(&mut self) -> Parsed<Def> {
         self.next();
         let result = self.ty()?;
-        let name = self.name("the name of a function")?;
+        let (name, small) = self.qualified("the name of a function")?;
+        if !small {
+            return Err(self.wanted("the name of a function"));
+        }
         let type_parameters = self.type_parameters()?;
         // `def List<B> map<A, B>(fn)(List<A> l)`: names alone are functions.
         let names_only = self.is("(") && matches!(self.peek_at(1), TokenKind::Name(_));
@@ -244,27 +256,31 @@ impl Parser<'_> {
         })
     }
 
-    fn signature(&mut self) -> Parsed<Signature> {
-        let result = self.ty()?;
+    pub(super) fn signature(&mut self) -> Parsed<Signature> {
+        let annotations = self.annotations()?;
+        let mut result = self.ty()?;
+        result.nonnull |= annotations.has("Nonnull");
         let name = self.name("the name of a method")?;
         let parameters = self.in_brackets(Self::parameter)?;
         Ok(Signature {
             result,
             name,
             parameters,
+            atomic: annotations.has("Atomic"),
+            readonly: annotations.has("Readonly"),
         })
     }
 
-    fn names_after(&mut self, word: &str) -> Parsed<Vec<Name>> {
+    pub(super) fn names_after(&mut self, word: &str) -> Parsed<Vec<Name>> {
         match self.accept(word) {
             true => self.list(|parser| parser.qualified_type("the name of an interface")),
             false => Ok(Vec::new()),
         }
     }
 
-    fn interface(&mut self) -> Parsed<Interface> {
+    pub(super) fn interface(&mut self) -> Parsed<Interface> {
         self.next();
-        let name = self.type_name("the name of an interface")?;
+        let name = self.qualified_type("the name of an interface")?;
         let extends = self.names_after("extends")?;
         self.expect("{")?;
         let mut methods = Vec::new();
@@ -272,7 +288,6 @@ impl Parser<'_> {
             if self.peek() == &TokenKind::End {
                 self.expect("}")?;
             }
-            self.annotations()?;
             match self.signature().and_then(|s| self.expect(";").map(|_| s)) {
                 Ok(signature) => methods.push(signature),
                 Err(_) => self.recover(),
@@ -285,9 +300,9 @@ impl Parser<'_> {
         })
     }
 
-    fn class(&mut self) -> Parsed<Class> {
+    pub(super) fn class(&mut self) -> Parsed<Class> {
         self.next();
-        let name = self.type_name("the name of a class")?;
+        let name = self.qualified_type("the name of a class")?;
         let parameters = match self.is("(") {
             true => self.in_brackets(Self::parameter)?,
             false => Vec::new(),
@@ -296,11 +311,14 @@ impl Parser<'_> {
         self.expect("{")?;
         let mut class = Class {
             name,
+            annotations: Annotations::default(),
             parameters,
             implements,
             fields: Vec::new(),
             init: Vec::new(),
+            recover: None,
             methods: Vec::new(),
+            uses: Vec::new(),
         };
         while !self.accept("}") {
             if self.peek() == &TokenKind::End {
@@ -313,19 +331,41 @@ impl Parser<'_> {
         Ok(class)
     }
 
+    /// A method of a trait, or of what a delta adds.
+    pub(super) fn method(&mut self) -> Parsed<Method> {
+        let signature = self.signature()?;
+        let body = self.block()?;
+        let end = self.before();
+        Ok(Method {
+            signature,
+            body,
+            end,
+        })
+    }
+
     fn member(&mut self, class: &mut Class) -> Parsed<()> {
-        self.annotations()?;
-        let start = self.here();
+        let annotations = self.annotations()?;
         match () {
             () if self.is("{") => {
                 class.init.extend(self.block()?);
                 return Ok(());
             }
-            () if self.is("recover") => return Err(self.exclude(Excluded::Recovery, start)),
-            () if self.is("uses") => return Err(self.exclude(Excluded::Traits, start)),
+            () if self.is("recover") => {
+                self.next();
+                class.recover = Some(self.branches()?);
+                return Ok(());
+            }
+            () if self.is("uses") => {
+                self.next();
+                let used = self.trait_expr()?;
+                class.uses.push(used);
+                self.expect(";")?;
+                return Ok(());
+            }
             () => {}
         }
-        let ty = self.ty()?;
+        let mut ty = self.ty()?;
+        ty.nonnull |= annotations.has("Nonnull");
         let name = self.name("the name of a field or method")?;
         if self.is("(") {
             let parameters = self.in_brackets(Self::parameter)?;
@@ -335,6 +375,8 @@ impl Parser<'_> {
                     result: ty,
                     name,
                     parameters,
+                    atomic: annotations.has("Atomic"),
+                    readonly: annotations.has("Readonly"),
                 },
                 body,
                 end: self.before(),
@@ -346,7 +388,13 @@ impl Parser<'_> {
             false => None,
         };
         self.expect(";")?;
-        class.fields.push(Field { ty, name, value });
+        let fixed = annotations.has("Final");
+        class.fields.push(Field {
+            ty,
+            name,
+            value,
+            fixed,
+        });
         Ok(())
     }
 }

@@ -6,6 +6,7 @@ pub(crate) use excluded::Excluded;
 mod expr;
 mod items;
 mod stmt;
+mod variability;
 
 use mazurka_diagnostics::Diagnostic;
 use mazurka_diagnostics::Span;
@@ -13,6 +14,7 @@ use mazurka_diagnostics::Span;
 use super::ast::{Module, Name, Type};
 use super::lexer::words;
 use super::token::{CONTEXTUAL, Token, TokenKind};
+use super::variability::Variability;
 
 /// Deeper nesting is refused.
 const MAX_NESTING: usize = 200;
@@ -29,10 +31,17 @@ pub(crate) struct Parser<'a> {
     nesting: usize,
     ignore_time: bool,
     mistakes: Vec<Diagnostic>,
+    variability: Variability,
+}
+
+/// What a model consists of.
+pub(crate) struct Model {
+    pub modules: Vec<Module>,
+    pub variability: Variability,
 }
 
 /// Reads a file. With `ignore_time`, durations are release points.
-pub(crate) fn parse(source: &str, ignore_time: bool) -> (Vec<Module>, Vec<Diagnostic>) {
+pub(crate) fn parse(source: &str, ignore_time: bool) -> (Model, Vec<Diagnostic>) {
     let (tokens, mistakes) = words(source, 0, source.len());
     let mut parser = Parser {
         source,
@@ -41,9 +50,14 @@ pub(crate) fn parse(source: &str, ignore_time: bool) -> (Vec<Module>, Vec<Diagno
         nesting: 0,
         ignore_time,
         mistakes,
+        variability: Variability::default(),
     };
     let modules = parser.modules();
-    (modules, parser.mistakes)
+    let model = Model {
+        modules,
+        variability: parser.variability,
+    };
+    (model, parser.mistakes)
 }
 
 /// Reads one expression, as `--set` gives it.
@@ -56,6 +70,7 @@ pub(crate) fn parse_value(source: &str) -> Option<super::ast::Expr> {
         nesting: 0,
         ignore_time: false,
         mistakes,
+        variability: Variability::default(),
     };
     let expr = parser.expr().ok()?;
     (parser.peek() == &TokenKind::End && parser.mistakes.is_empty()).then_some(expr)
@@ -237,7 +252,7 @@ impl Parser<'_> {
     }
 
     fn ty(&mut self) -> Parsed<Type> {
-        self.annotations()?;
+        let nonnull = self.annotations()?.has("Nonnull");
         self.nested(|parser| {
             let name = parser.qualified_type("a type")?;
             let mut span = name.span;
@@ -246,7 +261,12 @@ impl Parser<'_> {
                 args = parser.list(Self::ty)?;
                 span = span.to(parser.expect(">")?);
             }
-            Ok(Type { name, args, span })
+            Ok(Type {
+                name,
+                args,
+                span,
+                nonnull,
+            })
         })
     }
 

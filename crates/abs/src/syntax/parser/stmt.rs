@@ -25,12 +25,18 @@ impl Parser<'_> {
 
     pub(super) fn stmt(&mut self) -> Parsed<Stmt> {
         self.nested(|parser| {
-            parser.annotations()?;
+            let annotations = parser.annotations()?;
             let start = parser.here();
-            let kind = parser.stmt_kind()?;
+            let mut kind = parser.stmt_kind()?;
+            if let StmtKind::Declare { ty, fixed, .. } = &mut kind {
+                ty.nonnull |= annotations.has("Nonnull");
+                *fixed = annotations.has("Final");
+            }
+            let deadline = annotations.labelled("Deadline").cloned();
             Ok(Stmt {
                 kind,
                 span: start.to(parser.before()),
+                deadline: deadline.filter(|_| !parser.ignore_time),
             })
         })
     }
@@ -95,11 +101,15 @@ impl Parser<'_> {
                 "await" => self.await_stmt()?,
                 "duration" => {
                     self.next();
-                    self.in_brackets(Self::expr)?;
-                    self.time(start)?;
-                    StmtKind::Suspend
+                    match self.bounds()? {
+                        Some((min, max)) => StmtKind::Duration(min, max),
+                        None => StmtKind::Suspend,
+                    }
                 }
-                "die" => return Err(self.exclude(Excluded::Dying, start)),
+                "die" => {
+                    self.next();
+                    StmtKind::Die(self.expr()?)
+                }
                 "movecogto" => return Err(self.exclude(Excluded::Deployment, start)),
                 _ => self.simple()?,
             },
@@ -109,11 +119,16 @@ impl Parser<'_> {
         Ok(kind)
     }
 
-    fn time(&mut self, span: mazurka_diagnostics::Span) -> Parsed<()> {
-        if !self.ignore_time {
-            self.exclude(Excluded::Time, span);
-        }
-        Ok(())
+    /// The least and the longest time, unless time is ignored.
+    fn bounds(&mut self) -> Parsed<Option<(Expr, Option<Expr>)>> {
+        self.expect("(")?;
+        let min = self.expr()?;
+        let max = match self.accept(",") {
+            true => Some(self.expr()?),
+            false => None,
+        };
+        self.expect(")")?;
+        Ok((!self.ignore_time).then_some((min, max)))
     }
 
     /// A declaration, an assignment or an expression.
@@ -125,7 +140,12 @@ impl Parser<'_> {
                 true => Some(self.expr()?),
                 false => None,
             };
-            return Ok(StmtKind::Declare(ty, name, value));
+            return Ok(StmtKind::Declare {
+                ty,
+                name,
+                value,
+                fixed: false,
+            });
         }
         let target = self.expr()?;
         if !self.accept("=") {
@@ -205,7 +225,7 @@ impl Parser<'_> {
         })
     }
 
-    fn branches(&mut self) -> Parsed<Vec<(Pattern, Stmt)>> {
+    pub(super) fn branches(&mut self) -> Parsed<Vec<(Pattern, Stmt)>> {
         self.expect("{")?;
         let mut all = Vec::new();
         while !self.accept("}") {
@@ -244,11 +264,9 @@ impl Parser<'_> {
         self.next();
         let mut guards = Vec::new();
         loop {
-            let here = self.here();
             if self.accept("duration") {
-                self.in_brackets(Self::expr)?;
-                self.time(here)?;
-                guards.push(Guard::Duration);
+                let bounds = self.bounds()?;
+                guards.push(Guard::Duration(bounds));
             } else {
                 let expr = self.expr()?;
                 guards.push(match self.accept("?") {

@@ -1,0 +1,272 @@
+//! What modules export, import and pass on.
+
+use mazurka_diagnostics::{Diagnostic, Span, nearest};
+
+use super::{Checker, STANDARD_NAME};
+use crate::syntax::ast::{Clause, Item, Name};
+use crate::syntax::parser::Excluded;
+
+/// The module of exceptions is a part of the standard module.
+const EXCEPTIONS_NAME: &str = "ABS.StdLib.Exceptions";
+
+impl Checker<'_> {
+    /// Finds out what every module sees. What a module passes on may come from one that passes it
+    /// on, so this goes on until nothing is new.
+    pub(super) fn modules_see(&mut self) {
+        for module in 0..self.modules.len() {
+            self.own_exports(module);
+        }
+        for _ in 0..=self.modules.len() {
+            let mut changed = false;
+            for module in 1..self.modules.len() {
+                for clause in &self.modules[module].imports {
+                    changed |= self.import(module, clause);
+                }
+                for clause in &self.modules[module].exports {
+                    changed |= self.pass_on(module, clause);
+                }
+            }
+            if !changed {
+                break;
+            }
+        }
+        for module in 1..self.modules.len() {
+            self.check_clauses(module);
+        }
+    }
+
+    fn module_named(&self, name: &str) -> Option<usize> {
+        let name = match name {
+            EXCEPTIONS_NAME => STANDARD_NAME,
+            name => name,
+        };
+        self.scopes.iter().position(|scope| scope.name == name)
+    }
+
+    fn own_exports(&mut self, module: usize) {
+        for clause in &self.modules[module].exports {
+            let scope = &mut self.scopes[module];
+            let own = |from: &&Name| from.text != scope.name;
+            match (&clause.names, clause.from.as_ref().filter(own)) {
+                (None, None) => scope.exports.extend(scope.visible.clone()),
+                (Some(names), None) => {
+                    for name in names {
+                        let short = unqualified(&name.text);
+                        if let Some(full) = scope.visible.get(short) {
+                            scope.exports.insert(short.to_owned(), full.clone());
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// What a clause takes from the module that it names.
+    fn taken(&self, clause: &Clause) -> Vec<(String, String)> {
+        let home = clause.from.as_ref();
+        let Some(home) = home.and_then(|from| self.module_named(&from.text)) else {
+            return Vec::new();
+        };
+        let named = |short: &String| match &clause.names {
+            None => true,
+            Some(names) => names.iter().any(|name| name.text == *short),
+        };
+        let exports = self.scopes[home].exports.iter();
+        let taken = exports.filter(|(short, _)| named(short));
+        taken
+            .map(|(short, full)| (short.clone(), full.clone()))
+            .collect()
+    }
+
+    /// Makes what a module imports visible in it. Whether anything is new.
+    fn import(&mut self, module: usize, clause: &Clause) -> bool {
+        let from_standard = clause
+            .from
+            .as_ref()
+            .is_some_and(|from| self.module_named(&from.text) == Some(0));
+        if from_standard {
+            if clause.names.is_none() {
+                // All of it is seen anyway.
+                return false;
+            }
+            let all = self.modules[module].imports.iter().any(|other| {
+                let standard = |from: &Name| from.text == STANDARD_NAME;
+                other.names.is_none() && other.from.as_ref().is_some_and(standard)
+            });
+            self.scopes[module].standard &= all;
+        }
+        let mut changed = false;
+        if clause.from.is_none() {
+            for name in clause.names.iter().flatten() {
+                let full = self.full(module, &name.text);
+                self.scopes[module].qualified.extend(full);
+            }
+        }
+        for (short, full) in self.taken(clause) {
+            let scope = &mut self.scopes[module];
+            match scope.visible.get(&short) {
+                None => {
+                    scope.visible.insert(short, full);
+                    changed = true;
+                }
+                Some(known) if *known != full => {
+                    let both = [known.clone(), full];
+                    scope.ambiguous.entry(short).or_insert(both);
+                }
+                Some(_) => {}
+            }
+        }
+        changed
+    }
+
+    /// `export … from M`: exports what was imported. Whether anything is new.
+    fn pass_on(&mut self, module: usize, clause: &Clause) -> bool {
+        let mut changed = false;
+        for (short, full) in self.taken(clause) {
+            let scope = &mut self.scopes[module];
+            if scope.visible.get(&short) == Some(&full) || scope.qualified.contains(&full) {
+                changed |= scope.exports.insert(short, full).is_none();
+            }
+        }
+        changed
+    }
+
+    /// Reports clauses that name what is not there, and names that stand for two things.
+    fn check_clauses(&mut self, module: usize) {
+        let tree = &self.modules[module];
+        for clause in &tree.exports {
+            if let Some(from) = &clause.from {
+                self.exporter(from);
+            }
+            for name in clause.names.iter().flatten() {
+                let short = unqualified(&name.text);
+                if !self.scopes[module].exports.contains_key(short) {
+                    let names: Vec<String> = self.scopes[module].visible.keys().cloned().collect();
+                    self.unknown("A0203", "declaration", name, names.iter());
+                }
+            }
+        }
+        for clause in &tree.imports {
+            for name in clause.names.iter().flatten() {
+                match (&clause.from, name.text.rsplit_once('.')) {
+                    (Some(from), _) => self.check_export(from, &name.text, name.span),
+                    (None, Some((home, short))) => {
+                        let home = Name {
+                            text: home.to_owned(),
+                            span: name.span,
+                        };
+                        self.check_export(&home, short, name.span);
+                    }
+                    (None, None) => {
+                        let mistake =
+                            Diagnostic::new("A0204", name.span, "where does this come from?")
+                                .label("expected a qualified name, or `from` and a module")
+                                .help(format!("write `import {} from M;`", name.text));
+                        self.report(mistake);
+                    }
+                }
+            }
+            if let (None, Some(from)) = (&clause.names, &clause.from) {
+                self.exporter(from);
+            }
+        }
+        for item in &tree.items {
+            let name = declared(item);
+            if let Some(both) = self.scopes[module].ambiguous.get(&name.text).cloned() {
+                let mistake = ambiguous(name, &both);
+                self.report(mistake);
+            }
+        }
+    }
+
+    /// The module that a clause names, or a report.
+    fn exporter(&mut self, from: &Name) -> Option<usize> {
+        let excluded = match from.text.as_str() {
+            "ABS.DC" => Some(Excluded::Deployment),
+            "ABS.Meta" | "ABS.Productline" => Some(Excluded::Meta),
+            "ABS.FLI" => Some(Excluded::Foreign),
+            "ABS.Scheduler" => Some(Excluded::Schedulers),
+            _ => None,
+        };
+        if let Some(excluded) = excluded {
+            self.mistakes.push(excluded.at(from.span));
+            return None;
+        }
+        let found = self.module_named(&from.text);
+        if found.is_none() {
+            let names: Vec<&str> = self
+                .scopes
+                .iter()
+                .map(|scope| scope.name.as_str())
+                .collect();
+            let help = nearest(&from.text, names).map(|near| format!("did you mean `{near}`?"));
+            let message = format!("there is no module `{}`", from.text);
+            let mistake = Diagnostic::new("A0205", from.span, message)
+                .label("not among the files that are read")
+                .maybe_help(help);
+            self.report(mistake);
+        }
+        found
+    }
+
+    fn check_export(&mut self, from: &Name, short: &str, span: Span) {
+        let home = Name {
+            text: from.text.clone(),
+            span,
+        };
+        let Some(number) = self.exporter(&home) else {
+            return;
+        };
+        let scope = &self.scopes[number];
+        let standard = format!("{STANDARD_NAME}.{short}");
+        if scope.exports.contains_key(short) || (number == 0 && self.types.contains_key(&standard))
+        {
+            return;
+        }
+        if number == 0 && self.constructor_numbers.contains_key(&standard) {
+            return;
+        }
+        let home = &from.text;
+        let mistake = match scope.visible.contains_key(short) {
+            true => Diagnostic::new("A0206", span, format!("`{home}` does not export `{short}`"))
+                .label("private to its module")
+                .help(format!("write `export {short};` in module {home}")),
+            false => Diagnostic::new(
+                "A0206",
+                span,
+                format!("`{home}` does not declare `{short}`"),
+            )
+            .label("nothing of this name there"),
+        };
+        self.report(mistake);
+    }
+}
+
+/// The last part of a name.
+fn unqualified(name: &str) -> &str {
+    name.rsplit('.').next().unwrap_or(name)
+}
+
+/// The name that an item declares.
+pub(super) fn declared(item: &Item) -> &Name {
+    match item {
+        Item::Data(data) => &data.name,
+        Item::Synonym(name, _) => name,
+        Item::Def(def) => &def.name,
+        Item::Exception(constructor) => &constructor.name,
+        Item::Interface(interface) => &interface.name,
+        Item::Class(class) => &class.name,
+    }
+}
+
+/// The report on a name that stands for two things.
+pub(super) fn ambiguous(name: &Name, both: &[String; 2]) -> Diagnostic {
+    let [one, other] = both;
+    let message = format!("`{}` is `{one}` and `{other}`", name.text);
+    Diagnostic::new("A0249", name.span, message)
+        .label("a name that stands for two things")
+        .help(format!(
+            "write `{one}` or `{other}`, or import one of them only"
+        ))
+}

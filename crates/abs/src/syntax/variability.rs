@@ -1,0 +1,133 @@
+//! The syntax tree of traits, deltas, product lines and products.
+
+use super::ast::{Clause, Data, Expr, Field, Item, Method, Name, Signature, Type};
+
+/// Methods: written out, or those of a trait.
+#[derive(Clone, Debug)]
+pub(crate) enum Methods {
+    Written(Vec<Method>),
+    Trait(Name),
+}
+
+/// What is done to a set of methods.
+#[derive(Clone, Debug)]
+pub(crate) enum MethodsChange {
+    Adds(Methods),
+    Modifies(Methods),
+    Removes(Vec<Signature>),
+}
+
+/// `T adds { … } removes Unit m();`
+#[derive(Clone, Debug)]
+pub(crate) struct TraitExpr {
+    pub first: Methods,
+    pub changes: Vec<MethodsChange>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Trait {
+    pub name: Name,
+    pub expr: TraitExpr,
+}
+
+/// A part of `modifies class`.
+#[derive(Clone, Debug)]
+pub(crate) enum ClassChange {
+    AddsField(Field),
+    RemovesField(Name),
+    Methods(MethodsChange),
+}
+
+/// What a delta does.
+#[derive(Clone, Debug)]
+pub(crate) enum Modifier {
+    Adds(Box<Item>),
+    Removes(Name),
+    ModifiesClass {
+        name: Name,
+        adds: Vec<Name>,
+        removes: Vec<Name>,
+        changes: Vec<ClassChange>,
+    },
+    ModifiesInterface {
+        name: Name,
+        adds: Vec<Signature>,
+        removes: Vec<Signature>,
+    },
+    ModifiesSynonym(Name, Type),
+    ModifiesData(Data),
+    Imports(Clause),
+    Exports(Clause),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Delta {
+    pub name: Name,
+    pub parameters: Vec<Name>,
+    /// The module that names without a module belong to.
+    pub uses: Option<Name>,
+    pub modifiers: Vec<Modifier>,
+}
+
+/// A feature with the values of its attributes.
+#[derive(Clone, Debug)]
+pub(crate) struct Feature {
+    pub name: Name,
+    pub attributes: Vec<(String, Expr)>,
+}
+
+/// When a delta is applied.
+#[derive(Clone, Debug)]
+pub(crate) enum Condition {
+    Feature(Feature),
+    Not(Box<Condition>),
+    And(Box<Condition>, Box<Condition>),
+    Or(Box<Condition>, Box<Condition>),
+}
+
+/// What a delta is given.
+#[derive(Clone, Debug)]
+pub(crate) enum DeltaArgument {
+    /// `Feature.attribute`
+    Attribute(Name, Name),
+    /// A constant, or whether a feature is there.
+    Value(Expr),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct DeltaClause {
+    pub delta: Name,
+    pub arguments: Vec<DeltaArgument>,
+    pub after: Vec<Name>,
+    pub when: Option<Condition>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct ProductLine {
+    pub features: Vec<Feature>,
+    pub clauses: Vec<DeltaClause>,
+}
+
+/// The features of a product.
+#[derive(Clone, Debug)]
+pub(crate) enum ProductExpr {
+    Features(Vec<Feature>),
+    Product(Name),
+    Both(Box<ProductExpr>, Box<ProductExpr>),
+    Either(Box<ProductExpr>, Box<ProductExpr>),
+    Without(Box<ProductExpr>, Box<ProductExpr>),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Product {
+    pub name: Name,
+    pub expr: ProductExpr,
+}
+
+/// All that stands beside the modules of a model.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Variability {
+    pub deltas: Vec<Delta>,
+    pub line: Option<ProductLine>,
+    pub products: Vec<Product>,
+}

@@ -1,0 +1,154 @@
+//! Timed ABS: time passes only if no task can go on.
+
+use std::collections::BTreeSet;
+
+use crate::common::{explore, machine};
+use mazurka_abs::{Machine, Settings, load};
+use mazurka_core::{Execution, Limits, Narrator, Status};
+use mazurka_explore::Algorithm;
+
+/// All outputs of a program, by trying every task and every outcome.
+fn outputs(source: &str) -> BTreeSet<String> {
+    fn visit(machine: &mut Machine, found: &mut BTreeSet<String>) {
+        let tasks = machine.processes().in_order().to_vec();
+        let ready = tasks
+            .iter()
+            .filter(|&&t| machine.status(t) == Status::Ready);
+        let ready: Vec<_> = ready.copied().collect();
+        let depth = machine.events().len();
+        assert!(depth < 100, "it does not end");
+        if ready.is_empty() {
+            assert!(machine.is_final(), "{:?}", machine.waiting());
+            let ended = tasks.iter().all(|&t| machine.status(t) == Status::Ended);
+            assert!(ended, "the clock still waits");
+            let all = machine.bindings(false);
+            let output = all.into_iter().find(|binding| binding.name == "output");
+            found.insert(output.map_or_else(String::new, |binding| binding.value));
+        }
+        for task in ready {
+            for outcome in 0..2 {
+                if machine.step(task, &[outcome]).is_ok() {
+                    let chose = !machine.events()[depth].outcomes.is_empty();
+                    if chose || outcome == 0 {
+                        visit(machine, found);
+                    }
+                    machine.back_to(depth);
+                }
+            }
+        }
+    }
+    let mut found = BTreeSet::new();
+    visit(&mut machine(source, &[]), &mut found);
+    found
+}
+
+/// A program in which two objects do something, each with the clock.
+fn two(one: &str, other: &str) -> String {
+    format!(
+        "module M; class A {{ Unit run() {{ {one} }} }} class B {{ Unit run() {{ {other} }} }}
+         {{ new A(); new B(); }}"
+    )
+}
+
+const SAY: &str = "println(toString(timeValue(now())));";
+
+#[test]
+fn time_passes_only_if_nothing_else_can_happen() {
+    let source = two(
+        &format!("await duration(2, 2); {SAY}"),
+        &format!("{SAY} await duration(5, 5); {SAY}"),
+    );
+    assert_eq!(
+        outputs(&source),
+        BTreeSet::from(["\"0\\n2\\n5\\n\"".to_owned()])
+    );
+    let found = explore(
+        &mut machine(&source, &[]),
+        Algorithm::Optimal,
+        &Limits::default(),
+    );
+    assert_eq!(found.seen.observed.len(), 1);
+}
+
+#[test]
+fn durations_take_the_least_or_the_longest_time() {
+    let source = two(
+        &format!("duration(1, 3); {SAY}"),
+        &format!("duration(2); {SAY}"),
+    );
+    let expected = ["\"1\\n2\\n\"", "\"2\\n3\\n\""].map(str::to_owned);
+    assert_eq!(outputs(&source), BTreeSet::from(expected));
+    for algorithm in [
+        Algorithm::Optimal,
+        Algorithm::Source,
+        Algorithm::CONTEXT,
+        Algorithm::Stateful,
+    ] {
+        let found = explore(&mut machine(&source, &[]), algorithm, &Limits::default());
+        assert_eq!(found.seen.observed.len(), 2, "{algorithm}");
+    }
+}
+
+#[test]
+fn a_duration_keeps_the_cog_and_an_await_does_not() {
+    let source = "module M; interface I { Unit slow(); Unit quick(); }
+        class C implements I {
+          Unit slow() { duration(4); println(\"slow\"); }
+          Unit quick() { println(\"quick\"); }
+        }
+        { I i = new C(); Fut<Unit> f = i!slow(); await duration(1); i!quick(); }";
+    assert_eq!(
+        outputs(source),
+        BTreeSet::from(["\"slow\\nquick\\n\"".to_owned()])
+    );
+    let releases = source.replace("duration(4); pr", "await duration(4); pr");
+    assert_eq!(
+        outputs(&releases),
+        BTreeSet::from(["\"quick\\nslow\\n\"".to_owned()])
+    );
+}
+
+#[test]
+fn deadlines_are_counted_from_the_call() {
+    let source = "module M; interface I { Unit m(); }
+        class C implements I { Unit m() {
+          println(toString(deadline())); duration(3); println(toString(deadline())); duration(3); println(toString(deadline()));
+        } }
+        { I i = new C(); [Deadline: Duration(5)] i!m(); }";
+    let expected = "\"Duration(5)\\nDuration(2)\\nDuration(0)\\n\"".to_owned();
+    assert_eq!(outputs(source), BTreeSet::from([expected]));
+    let none = source.replace("[Deadline: Duration(5)]", "");
+    assert!(
+        outputs(&none)
+            .iter()
+            .all(|output| output.contains("InfDuration"))
+    );
+}
+
+#[test]
+fn a_task_that_time_does_not_help_is_deadlocked() {
+    let source = two("await duration(1) & 1 > 2;", "await duration(2);");
+    let found = explore(
+        &mut machine(&source, &[]),
+        Algorithm::Optimal,
+        &Limits::default(),
+    );
+    assert!(found.deadlock.is_some());
+}
+
+#[test]
+fn without_time_there_is_no_clock() {
+    let settings = Settings {
+        ignore_time: true,
+        ..Settings::default()
+    };
+    let source = two("await duration(2); skip;", "skip;");
+    assert!(load(&source, &settings).is_ok());
+    let asks = two(SAY, "skip;");
+    assert_eq!(load(&asks, &settings).unwrap_err()[0].code, "A0301");
+    let real = "module M; { Int x = ms_since_model_start(); }";
+    assert_eq!(
+        load(real, &Settings::default()).unwrap_err()[0].code,
+        "A0301"
+    );
+}
