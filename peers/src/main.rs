@@ -22,18 +22,24 @@ const LEAST: Duration = Duration::from_millis(1);
 static RUNS: AtomicU64 = AtomicU64::new(0);
 
 macro_rules! programs {
-    ($tool:ident) => {
+    ($tool:ident $file:literal) => {
         pub mod $tool {
             use $tool::{sync, thread};
-            include!("../../crates/rt/tests/programs/mod.rs");
+            include!($file);
         }
     };
 }
 
 mod under {
-    programs!(mazurka_rt);
-    programs!(loom);
-    programs!(shuttle);
+    programs!(mazurka_rt "../../crates/rt/tests/programs/mod.rs");
+    programs!(loom "../../crates/rt/tests/programs/mod.rs");
+    programs!(shuttle "../../crates/rt/tests/programs/mod.rs");
+}
+
+/// Programs with weaker orderings, which shuttle does not know.
+mod weakly {
+    programs!(mazurka_rt "../../crates/rt/tests/programs/weak.rs");
+    programs!(loom "../../crates/rt/tests/programs/weak.rs");
 }
 
 type Program = fn(usize);
@@ -91,6 +97,22 @@ fn mazurka(program: Program, n: usize) -> Figure {
     let figure = measure(|| told = builder.check(counted(program, n)).executions);
     assert_eq!(told, figure.executions, "no execution is run twice");
     figure
+}
+
+/// Under C++20's orderings.
+fn mazurka_weakly(program: Program, n: usize) -> Figure {
+    let builder = mazurka_rt::Builder {
+        quiet: true,
+        ..mazurka_rt::Builder::default()
+    };
+    let builder = builder.memory(mazurka_rt::Memory::Rc11);
+    let mut told = 0;
+    let figure = measure(|| told = builder.check(counted(program, n)).executions);
+    assert_eq!(told, figure.executions, "no execution is run twice");
+    Figure {
+        cut: false,
+        ..figure
+    }
 }
 
 fn loom(program: Program, n: usize, threads: usize) -> Option<Figure> {
@@ -171,6 +193,41 @@ fn main() {
             if !alone {
                 print!("  {}", show(loom(looms, n, threads(n))));
                 print!("  {}", show(Some(shuttle(shuttles, n))));
+            }
+            println!();
+        }
+    }
+    println!("\nC++20's orderings");
+    macro_rules! weak {
+        ($name:ident, $threads:expr, $sizes:expr) => {
+            (
+                stringify!($name),
+                [weakly::mazurka_rt::$name, weakly::loom::$name],
+                $threads,
+                &$sizes,
+            )
+        };
+    }
+    type WeakRow = (
+        &'static str,
+        [Program; 2],
+        fn(usize) -> usize,
+        &'static [usize],
+    );
+    let rows: [WeakRow; 6] = [
+        weak!(sb, |_| 2, [0]),
+        weak!(mp, |_| 2, [0]),
+        weak!(ainc, |n| n, [2, 3, 4, 7]),
+        weak!(fib, |_| 2, [1, 2, 3, 4]),
+        weak!(lastzero, |n| n + 1, [2, 3, 10, 15]),
+        weak!(treiber, |n| n, [2, 3, 4]),
+    ];
+    for (name, [ours, looms], threads, sizes) in rows {
+        for &n in sizes {
+            let row = format!("{name}({n})");
+            print!("{row:14}{}", show(Some(mazurka_weakly(ours, n))));
+            if !alone {
+                print!("  {}", show(loom(looms, n, threads(n))));
             }
             println!();
         }
