@@ -1,6 +1,7 @@
 //! The same programs under mazurka-rt, loom and shuttle: executions, and CPU time for each of them.
 //!
-//! `cargo run --release --manifest-path peers/Cargo.toml`; with `-- ours` the others are left out.
+//! `cargo run --release --manifest-path peers/Cargo.toml`; with `-- ours` the others are left out;
+//! with the name of a program, all others are.
 //! Every figure is the median of several repetitions, in one run of one binary; a repetition is as
 //! many searches as a millisecond holds, at least one, what they cost before the first execution
 //! included. Executions are counted by the closure itself. A search that is cut at [`MOST`]
@@ -22,18 +23,24 @@ const LEAST: Duration = Duration::from_millis(1);
 static RUNS: AtomicU64 = AtomicU64::new(0);
 
 macro_rules! programs {
-    ($tool:ident) => {
+    ($tool:ident $file:literal) => {
         pub mod $tool {
             use $tool::{sync, thread};
-            include!("../../crates/rt/tests/programs/mod.rs");
+            include!($file);
         }
     };
 }
 
 mod under {
-    programs!(mazurka_rt);
-    programs!(loom);
-    programs!(shuttle);
+    programs!(mazurka_rt "../../crates/rt/tests/programs/mod.rs");
+    programs!(loom "../../crates/rt/tests/programs/mod.rs");
+    programs!(shuttle "../../crates/rt/tests/programs/mod.rs");
+}
+
+/// Programs with weaker orderings, which shuttle does not know.
+mod weakly {
+    programs!(mazurka_rt "../../crates/rt/tests/programs/weak.rs");
+    programs!(loom "../../crates/rt/tests/programs/weak.rs");
 }
 
 type Program = fn(usize);
@@ -91,6 +98,23 @@ fn mazurka(program: Program, n: usize) -> Figure {
     let figure = measure(|| told = builder.check(counted(program, n)).executions);
     assert_eq!(told, figure.executions, "no execution is run twice");
     figure
+}
+
+/// Under C++20's orderings. Runs that are left before their end count as time, not as executions.
+fn mazurka_weakly(program: Program, n: usize) -> Figure {
+    let builder = mazurka_rt::Builder {
+        quiet: true,
+        ..mazurka_rt::Builder::default()
+    };
+    let builder = builder.memory(mazurka_rt::Memory::Rc11);
+    let mut told = 0;
+    let figure = measure(|| told = builder.check(counted(program, n)).executions);
+    let runs = figure.executions as f64;
+    Figure {
+        executions: told,
+        each: figure.each.mul_f64(runs / told as f64),
+        cut: false,
+    }
 }
 
 fn loom(program: Program, n: usize, threads: usize) -> Option<Figure> {
@@ -161,7 +185,12 @@ fn main() {
         row!(counter, |n| n, 2..=3),
     ];
     let alone = std::env::args().any(|argument| argument == "ours");
+    let wanted = std::env::args().skip(1).find(|argument| argument != "ours");
+    let wanted = |name: &str| wanted.as_deref().is_none_or(|it| it == name);
     for (name, [ours, looms, shuttles], threads, sizes) in rows {
+        if !wanted(name) {
+            continue;
+        }
         for n in sizes {
             print!(
                 "{:14}{}",
@@ -171,6 +200,44 @@ fn main() {
             if !alone {
                 print!("  {}", show(loom(looms, n, threads(n))));
                 print!("  {}", show(Some(shuttle(shuttles, n))));
+            }
+            println!();
+        }
+    }
+    println!("\nC++20's orderings");
+    macro_rules! weak {
+        ($name:ident, $threads:expr, $sizes:expr) => {
+            (
+                stringify!($name),
+                [weakly::mazurka_rt::$name, weakly::loom::$name],
+                $threads,
+                &$sizes,
+            )
+        };
+    }
+    type WeakRow = (
+        &'static str,
+        [Program; 2],
+        fn(usize) -> usize,
+        &'static [usize],
+    );
+    let rows: [WeakRow; 6] = [
+        weak!(sb, |_| 2, [0]),
+        weak!(mp, |_| 2, [0]),
+        weak!(ainc, |n| n, [2, 3, 4, 7]),
+        weak!(fib, |_| 2, [1, 2, 3, 4]),
+        weak!(lastzero, |n| n + 1, [2, 3, 10, 15]),
+        weak!(treiber, |n| n, [2, 3, 4]),
+    ];
+    for (name, [ours, looms], threads, sizes) in rows {
+        if !wanted(name) {
+            continue;
+        }
+        for &n in sizes {
+            let row = format!("{name}({n})");
+            print!("{row:14}{}", show(Some(mazurka_weakly(ours, n))));
+            if !alone {
+                print!("  {}", show(loom(looms, n, threads(n))));
             }
             println!();
         }

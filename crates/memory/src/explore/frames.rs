@@ -385,8 +385,8 @@ impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
         }
     }
 
-    /// Adds a read, whose value has this effect. Returns whether the graph is consistent and without
-    /// a race.
+    /// Adds a read, whose value has this effect. Returns whether the graph is consistent and
+    /// without a race.
     pub(super) fn try_read(&mut self, event: Event, effect: Effect) -> ControlFlow<(), bool> {
         self.count_step()?;
         let slot = self.add(event);

@@ -1,8 +1,8 @@
 //! Executions under a memory model, told step by step, and their replays.
 //!
-//! A replay is `MODEL: SCHEDULE`, and perhaps `; FACTS` (facts.rs). The number behind a step says how many newer writes to its
-//! location, of steps before it, a read does not see or a write comes before; of a choice it is the
-//! outcome.
+//! A replay is `MODEL: SCHEDULE`, and perhaps `; FACTS` (facts.rs). The number behind a step says
+//! how many newer writes to its location, of steps before it, a read does not see or a write comes
+//! before; of a choice it is the outcome.
 
 use std::fmt::Write;
 

@@ -463,3 +463,22 @@ fn choices_are_explored_once() {
     };
     assert_eq!(count(threads(program()), Memory::Rc11), 4);
 }
+
+#[allow(unsafe_code)]
+mod programs {
+    use mazurka_rt::{sync, thread};
+    include!("../programs/weak.rs");
+}
+
+/// The programs of the comparison with loom.
+#[test]
+fn programs_of_the_peers() {
+    let executions = |program: fn(usize), n: usize| count(move || program(n), Memory::Rc11);
+    assert_eq!(executions(programs::ainc, 4), 24);
+    assert_eq!(executions(programs::fib, 2), 20);
+    assert_eq!(executions(programs::lastzero, 5), 64);
+    assert_eq!(executions(programs::sb, 0), 4);
+    assert_eq!(executions(programs::mp, 0), 3);
+    // One of two pushes comes first. The other looks before, and fails once, or after.
+    assert_eq!(executions(programs::treiber, 2), 4);
+}
