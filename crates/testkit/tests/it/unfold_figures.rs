@@ -404,8 +404,8 @@ fn traces(name: &str, set: &[(&str, u64)]) -> Option<u64> {
 }
 
 /// Tables 8.1 and 8.3. Run with `cargo test --profile long -p mazurka-testkit --test it
-/// of_the_thesis -- --ignored --nocapture`; `MAZURKA_TABLE=Locking` takes the rows with that name. One seed; the thesis has
-/// the mean of ten.
+/// of_the_thesis -- --ignored --nocapture`; `MAZURKA_TABLE=Locking` takes the rows with that name.
+/// One seed; the thesis has the mean of ten.
 #[test]
 #[ignore = "prints tables, takes minutes"]
 fn tables_of_the_thesis() {
