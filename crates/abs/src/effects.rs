@@ -3,9 +3,9 @@
 //! compiled.
 //!
 //! A run starts where a task rests: at the start of its method, after an `await`, a `suspend` or a
-//! `get`, or at a `println` that is not the first thing of a run that other cogs can notice. It ends
-//! at the next of these, or with the method. It touches fields of `this`; and where it calls objects
-//! of its own cog, fields of these, known by class only.
+//! `get`, or at a `println` that is not the first thing of a run that other cogs can notice. It
+//! ends at the next of these, or with the method. It touches fields of `this`; and where it calls
+//! objects of its own cog, fields of these, known by class only.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 

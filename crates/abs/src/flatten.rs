@@ -1,11 +1,12 @@
 //! Makes one model of a product line: applies traits to the classes that use them, then the deltas
-//! of a product in an order that its clauses allow, on syntax trees. What is left are modules, which
-//! are checked like any other; their parts keep their places, so that messages point into deltas.
+//! of a product in an order that its clauses allow, on syntax trees. What is left are modules,
+//! which are checked like any other; their parts keep their places, so that messages point into
+//! deltas.
 //!
 //! | ABS | here |
 //! |---|---|
 //! | `uses T` | the methods of T become methods of the class |
-//! | `modifies m` | the method is replaced, and the old one kept under a name that no text can have |
+//! | `modifies m` | the method is replaced, and the old one kept under a name that no text has |
 //! | `original(…)` | a call of the method that was replaced |
 //! | `core.original(…)`, `D.original(…)` | a call of the version that the core, or D, made |
 //! | `delta D after E when F` | D is applied after E, if the product has F |

@@ -8,8 +8,8 @@ use crate::{files, values};
 
 #[derive(Debug, Args)]
 pub(crate) struct ProgramArgs {
-    /// The program, a `.maz` or `.abs` file; `-` for standard input, which is `.maz`. For ABS also a
-    /// folder: all `.abs` files in it
+    /// The program, a `.maz` or `.abs` file; `-` for standard input, which is `.maz`. For ABS also
+    /// a folder: all `.abs` files in it
     pub file: String,
     /// ABS: more files of the same model
     #[arg(value_name = "FILE", help_heading = "ABS programs")]
