@@ -17,6 +17,7 @@
 mod arithmetic;
 mod check;
 mod claims;
+mod clock;
 mod code;
 mod effects;
 mod flatten;
@@ -33,6 +34,7 @@ mod standing;
 mod step;
 mod syntax;
 mod text;
+mod throw;
 mod types;
 mod value;
 

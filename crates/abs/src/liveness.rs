@@ -79,6 +79,12 @@ fn row_before(code: &Code, pc: usize, live: &[Row], words: usize) -> Row {
                 *word &= !bit;
             }
         }
+        // The exception that was recovered from is in the first slot.
+        Op::Recovered => {
+            if let Some(word) = row.first_mut() {
+                *word |= 1;
+            }
+        }
         Op::Local(slot) | Op::Deadline(slot) => {
             let (word, bit) = bit(slot);
             if let Some(word) = row.get_mut(word) {

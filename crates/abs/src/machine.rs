@@ -35,7 +35,6 @@
 //! undo log and a copy of the task that ran lead back.
 
 use std::cell::RefCell;
-use std::cmp::Ordering;
 use std::sync::Arc;
 
 use mazurka_core::{
@@ -45,10 +44,9 @@ use mazurka_core::{
 
 use rustc_hash::FxHashMap;
 
-use crate::arithmetic::compare;
 use crate::code::{Code, Op};
 use crate::future::Futures;
-use crate::heap::{CLOCK, CLOCK_PROCESS, Frame, Life, Names, OUTPUT, Object, State, Task};
+use crate::heap::{CLOCK, Frame, Life, Names, OUTPUT, Object, State, Task};
 use crate::labels::{Label, Trail};
 use crate::nets::Cells;
 use crate::pure::{Calls, Evaluator, Registers};
@@ -57,12 +55,12 @@ use crate::value::Value;
 
 /// What is needed to take a step back.
 #[derive(Clone, Debug)]
-struct Taken {
-    process: ProcessId,
+pub(crate) struct Taken {
+    pub process: ProcessId,
     /// The task as it was.
-    task: Task,
-    undo: usize,
-    unfinished: usize,
+    pub task: Task,
+    pub undo: usize,
+    pub unfinished: usize,
 }
 
 /// Room for work that is not seen.
@@ -99,14 +97,14 @@ pub struct Machine {
     pub(crate) names: Names,
     /// The events of the run; those beyond `depth` are kept for their memory, like what is needed
     /// to take them back.
-    run: Vec<Event>,
-    taken: Vec<Taken>,
-    depth: usize,
-    undo: Vec<Undo>,
+    pub(crate) run: Vec<Event>,
+    pub(crate) taken: Vec<Taken>,
+    pub(crate) depth: usize,
+    pub(crate) undo: Vec<Undo>,
     calls: Calls,
     inits: Vec<u32>,
     /// How many tasks have been created and have not ended.
-    unfinished: usize,
+    pub(crate) unfinished: usize,
     guards: Vec<Access>,
     pub(crate) max_local: u64,
     scratch: RefCell<Scratch>,
@@ -278,7 +276,7 @@ impl Machine {
     }
 
     /// Whether a task that rests can go on.
-    fn can_step(&self, process: ProcessId, task: &Task) -> bool {
+    pub(crate) fn can_step(&self, process: ProcessId, task: &Task) -> bool {
         self.waits_for(process, task).is_none()
     }
 
@@ -317,70 +315,6 @@ impl Machine {
             return open(future);
         }
         self.closed_guard(process, task)
-    }
-
-    /// Whether a process is the one that lets time pass.
-    pub(crate) fn is_clock(&self, process: ProcessId) -> bool {
-        self.code.timed && process == CLOCK_PROCESS
-    }
-
-    fn has_come(&self, time: Option<&Value>) -> bool {
-        time.is_none_or(|time| compare(time, &self.state.now) != Ordering::Greater)
-    }
-
-    /// The time that comes next, if no task can go on before: when the first duration is over.
-    pub(crate) fn next_time(&self) -> Option<&Value> {
-        let mut first: Option<&Value> = None;
-        for (number, task) in self.state.tasks.iter().enumerate() {
-            if task.life != Life::Alive {
-                continue;
-            }
-            if self.can_step(ProcessId(number as u32), task) {
-                return None;
-            }
-            let wake = task.wake.as_ref().filter(|wake| !self.has_come(Some(wake)));
-            if let Some(wake) = wake
-                && first.is_none_or(|first| compare(wake, first) == Ordering::Less)
-            {
-                first = Some(wake);
-            }
-        }
-        first
-    }
-
-    /// Lets time pass.
-    fn tick(&mut self) -> Result<&Event, StepError> {
-        let Some(next) = self.next_time().cloned() else {
-            return Err(StepError::NotReady);
-        };
-        let depth = self.depth;
-        if self.run.len() == depth {
-            self.run.push(Event::new(CLOCK_PROCESS, 0));
-            self.taken.push(Taken {
-                process: CLOCK_PROCESS,
-                task: Task::unborn(),
-                undo: 0,
-                unfinished: 0,
-            });
-        }
-        let clock = &mut self.state.tasks[CLOCK_PROCESS.index()];
-        let taken = &mut self.taken[depth];
-        taken.process = CLOCK_PROCESS;
-        taken.task.clone_from(clock);
-        taken.undo = self.undo.len();
-        taken.unfinished = self.unfinished;
-        let event = &mut self.run[depth];
-        event.reset(CLOCK_PROCESS, clock.steps);
-        clock.steps += 1;
-        event.claims.clear();
-        event.claims.push(Access::write(CLOCK));
-        event.claims_key = 0;
-        event.wait = Wait::Guard;
-        event.touched.push(Access::write(CLOCK));
-        let old = std::mem::replace(&mut self.state.now, next);
-        self.undo.push(Undo::Clock(old));
-        self.depth += 1;
-        Ok(&self.run[depth])
     }
 
     /// Whether a task runs on a dead object, and its next step finds out.

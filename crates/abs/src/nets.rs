@@ -88,8 +88,8 @@ pub(crate) struct SharedCells {
 }
 
 impl SharedCells {
-    /// Returns the first cell of a class in a cog: one for each field, then one for the cog and one for
-    /// whether the object lives.
+    /// Returns the first cell of a class in a cog: one for each field, then one for the cog and one
+    /// for whether the object lives.
     fn first(&mut self, cog: u32, class: u32, fields: usize) -> u32 {
         let Self { first, all, next } = self;
         *first.entry((cog, class)).or_insert_with(|| {
@@ -159,7 +159,7 @@ impl Machine {
             true => Cells::Shared(RefCell::new(SharedCells {
                 first: FxHashMap::default(),
                 all: Vec::new(),
-                next: CLOCK.max(OUTPUT) + 1,
+                next: CLOCK + 1,
             })),
         };
         let mut machine = Self::new(code, max_local);
@@ -172,13 +172,17 @@ impl Machine {
     /// ```
     /// use std::sync::Arc;
     /// use mazurka_abs::{Machine, Settings, load};
-    /// use mazurka_core::{Execution, ProcessId};
+    /// use mazurka_core::{Execution, Status};
     ///
-    /// let source = "module M; class C { Unit run() { throw DivisionByZeroException; } } { new C(); }";
+    /// let class = "class C { Unit run() { throw DivisionByZeroException; } }";
+    /// let source = &format!("module M; {class} {{ new C(); }}");
     /// let code = Arc::new(load(source, &Settings::default()).unwrap());
     /// let mut machine = Machine::for_nets(code, 1000).unwrap();
     /// assert!(machine.has_net().is_ok());
-    /// while let Some(&next) = machine.ready().first() {
+    /// loop {
+    ///     let all = machine.processes().in_order().iter();
+    ///     let ready = { all }.find(|&&process| machine.status(process) == Status::Ready);
+    ///     let Some(&next) = ready else { break };
     ///     machine.step(next, &[]).unwrap();
     /// }
     /// assert!(machine.has_net().is_err());
@@ -242,7 +246,7 @@ impl Machine {
         all
     }
 
-    /// The first cell of an object: one for each field, then one for its cog.
+    /// The first cell of an object: as in `SharedCells::first`.
     pub(crate) fn first_cell(&self, object: u32) -> u32 {
         match &self.nets {
             Some(Cells::Shared(cells)) => {

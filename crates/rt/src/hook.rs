@@ -4,6 +4,7 @@
 use std::panic::{self, PanicHookInfo};
 use std::sync::Once;
 
+use crate::life::NO_TEXT;
 use crate::world::{Failure, world};
 
 /// Messages of the standard library just before it aborts.
@@ -35,9 +36,7 @@ fn keep(info: &PanicHookInfo<'_>) -> bool {
     };
     let text = info.payload_as_str();
     let failure = Failure {
-        message: text
-            .unwrap_or("a panic with a value that is no text")
-            .into(),
+        message: text.unwrap_or(NO_TEXT).into(),
         place: info.location().map(ToString::to_string).unwrap_or_default(),
     };
     if LAST_WORDS.contains(&failure.message.as_str()) {

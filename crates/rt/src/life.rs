@@ -1,10 +1,15 @@
 //! How executions, threads and steps begin and end.
 
+use std::any::Any;
+
 use mazurka_core::{Access, Event, Mishap, MishapKind, ProcessId, ProcessTable, Status};
 
 use crate::builder::Builder;
 use crate::names::{Names, next_epoch};
 use crate::world::{Failure, Inner, Life, Pending, Place, Start, StepEffects, ThreadState, Until};
+
+/// The message of a panic whose value is no text.
+pub(crate) const NO_TEXT: &str = "a panic with a value that is no text";
 
 /// The panic of a scope one of whose threads has panicked.
 pub(crate) const SCOPED: &str = "a scoped thread panicked";
@@ -192,6 +197,34 @@ impl Inner {
             message,
             place: format!("{place}\n  noticed at {}", failure.place),
         }
+    }
+
+    /// Notes that the current thread ends by a panic. The panic hook has seen it, unless it was
+    /// resumed (`std::panic::resume_unwind`).
+    pub fn ends_by(&mut self, payload: &(dyn Any + Send)) {
+        if self.me().failure.is_some() {
+            return;
+        }
+        let learned = self.me().learned.take();
+        let failure = match learned.map(|site| self.failures[site as usize].clone()) {
+            Some(Failure { message, place }) => Failure {
+                message,
+                place: format!("{place}\n  resumed by another thread"),
+            },
+            None => {
+                let text = payload.downcast_ref::<String>().map(String::as_str);
+                let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
+                Failure {
+                    message: text.unwrap_or(NO_TEXT).into(),
+                    place: "a place that is not known: it was resumed".into(),
+                }
+            }
+        };
+        if self.recording {
+            self.effects.panic = Some(failure.clone());
+        }
+        let site = self.failure(failure);
+        self.me().failure = Some(site);
     }
 
     /// Notes a failure of the current thread.

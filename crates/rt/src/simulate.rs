@@ -280,7 +280,11 @@ impl Stage {
             if world.memory.is_some() {
                 world.leave_loop();
             }
-            world.inner.borrow_mut().death(result.is_err());
+            let mut inner = world.inner.borrow_mut();
+            if let Err(payload) = &result {
+                inner.ends_by(&**payload);
+            }
+            inner.death(result.is_err());
         });
         let mut coroutines = self.coroutines.borrow_mut();
         if coroutines.len() <= process.index() {

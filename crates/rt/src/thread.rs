@@ -1,5 +1,6 @@
 //! `std::thread`, explored: same names, same signatures, same behaviour outside a model.
 
+use std::any::Any;
 use std::fmt;
 use std::io;
 use std::marker::PhantomData;
@@ -203,6 +204,9 @@ impl<T> Native<T> {
             let result = catching(f);
             local::drop_all();
             let panicked = result.is_err();
+            if let Err(payload) = &result {
+                ends_by(&**payload);
+            }
             *own.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
             drop(own);
             end(panicked, place);
@@ -268,6 +272,13 @@ fn catching<T>(f: impl FnOnce() -> T) -> Result<T> {
         world.inner.borrow_mut().unwinds(before);
     }
     result
+}
+
+/// Notes the panic that ends the current thread.
+fn ends_by(payload: &(dyn Any + Send)) {
+    if let Some(world) = world() {
+        world.inner.borrow_mut().ends_by(payload);
+    }
 }
 
 /// Makes the last step of a thread.

@@ -191,7 +191,9 @@ fn reports_run_no_program() {
 fn the_runtime_is_light() {
     let all = [
         "mazurka-core",
+        "mazurka-diagnostics",
         "mazurka-explore",
+        "mazurka-history",
         "mazurka-memory",
         "mazurka-smt",
     ];

@@ -814,3 +814,33 @@ fn the_first_panic_is_told() {
     });
     assert!(other.starts_with("the result is missing\n"), "{other}");
 }
+
+/// A panic that is resumed is a panic: the hook does not see it.
+#[test]
+fn a_resumed_panic_is_a_failure() {
+    use std::panic::resume_unwind;
+    let told = |body: fn()| {
+        let builder = Builder {
+            quiet: true,
+            ..Builder::default()
+        };
+        let panic = std::panic::catch_unwind(|| builder.check(body)).unwrap_err();
+        *panic.downcast::<String>().unwrap()
+    };
+    let alone = told(|| resume_unwind(Box::new("alone")));
+    assert!(alone.starts_with("alone\n"), "{alone}");
+    let handed_on = told(|| {
+        let Err(panic) = thread::spawn(|| panic!("the worker broke")).join();
+        resume_unwind(panic);
+    });
+    assert!(handed_on.starts_with("the worker broke\n"), "{handed_on}");
+    let unjoined = told(|| {
+        thread::spawn(|| resume_unwind(Box::new(String::from("not joined"))));
+    });
+    assert!(unjoined.starts_with("not joined\n"), "{unjoined}");
+    let unwrapped = told(|| {
+        let broken = thread::spawn(|| resume_unwind(Box::new("within")));
+        let () = broken.join().unwrap();
+    });
+    assert!(unwrapped.starts_with("within\n"), "{unwrapped}");
+}

@@ -258,3 +258,30 @@ fn it_replays() {
     assert!(again.contains("not linearizable"), "{again}");
     assert!(again.contains("operation.call     ()"), "{again}");
 }
+
+/// An operation that panics is a failure.
+#[test]
+fn an_operation_that_panics_is_found() {
+    let object = || {
+        Object::new(
+            || Mutex::new(vec![1]),
+            |values, _: &()| {
+                let empty = values.lock().unwrap().is_empty();
+                match empty {
+                    true => 0,
+                    false => values.lock().unwrap().pop().expect("a value"),
+                }
+            },
+            vec![1],
+            |values: &mut Vec<i32>, _| values.pop().unwrap_or(0),
+        )
+        .with(quiet())
+    };
+    for wrong in [
+        verdict(|| object().linearizable([[()], [()]])),
+        verdict(|| object().sequentially_consistent([[()], [()]])),
+    ] {
+        let wrong = wrong.expect_err("both saw a value");
+        assert!(wrong.starts_with("a value\n"), "{wrong}");
+    }
+}

@@ -346,7 +346,8 @@ fn a_replay_shows_the_same() {
     let again = failure(move || mazurka_rt::replay(both_miss, &replay));
     let steps = |report: &str| {
         let from = report.find("The steps").unwrap();
-        report[from..].to_owned()
+        let to = report.find("To see it again").unwrap();
+        report[from..to].to_owned()
     };
     assert_eq!(steps(&report), steps(&again));
     let error = failure(|| mazurka_rt::replay(both_miss, "rc11: 0 0.5"));
@@ -424,4 +425,17 @@ fn the_variable_names_the_model() {
     let unknown = run("arm");
     let message = "MAZURKA_MEMORY=arm: write one of rc11, ra, tso, sc, or unset it";
     assert!(unknown.contains(message), "{unknown}");
+}
+
+#[test]
+fn a_resumed_panic_is_told() {
+    let report = failure(|| {
+        mazurka_rt::model(|| {
+            let (mine, theirs) = buffering(Relaxed);
+            if !mine && !theirs {
+                std::panic::resume_unwind(Box::new(String::from("both missed the other")));
+            }
+        });
+    });
+    assert!(report.starts_with("both missed the other\n"), "{report}");
 }

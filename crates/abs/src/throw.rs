@@ -1,0 +1,80 @@
+//! Exceptions: where one leads, and what it kills.
+
+use mazurka_core::{Access, MishapKind};
+
+use crate::heap::{Frame, Life, Task};
+use crate::step::{Cpu, Happening, Listener, Undo, touch};
+use crate::value::Value;
+
+impl<L: Listener> Cpu<'_, L> {
+    /// Where an exception leads: to a handler, or to the recovery block. None if it has ended the
+    /// task, and killed its object.
+    pub(crate) fn throw(&mut self, pc: u32, exception: Value, task: &mut Task) -> Option<u32> {
+        if let Some(handler) = self.catch(pc, &exception, task) {
+            return Some(handler);
+        }
+        let class = self.state.objects[task.object as usize].class;
+        if let Some((recover, slots)) = self.code.classes[class as usize].recover
+            && !task.recovers
+        {
+            self.listener.hear(|| Happening::Threw(exception.clone()));
+            task.recovers = true;
+            task.stack.clear();
+            task.stack.push(exception);
+            task.stack.resize(slots as usize, Value::Unit);
+            task.frames.push(Frame {
+                call: u32::MAX,
+                base: 0,
+                top: slots,
+                object: task.object,
+            });
+            return Some(recover);
+        }
+        self.kill(task.object);
+        if task.kept && !self.is_assertion(&exception) {
+            self.listener.hear(|| Happening::Threw(exception.clone()));
+            task.life = Life::Thrown;
+            self.end(task, Some(exception));
+        } else {
+            self.halt(task, MishapKind::Failure, pc, Some(exception));
+        }
+        None
+    }
+
+    /// Nothing runs on the object of the main block but that.
+    pub(crate) fn kill(&mut self, object: u32) {
+        if object == 0 {
+            return;
+        }
+        if let Some(died) = self.died.as_deref_mut() {
+            *died = Some(self.names.object(object).class);
+            return;
+        }
+        self.state.objects[object as usize].dead = true;
+        self.undo.push(Undo::Died(object));
+        self.listener.hear(|| Happening::Died(object));
+        let name = self.names.object(object);
+        let cell = self.code.classes[name.class as usize].life_cell();
+        touch(self.event, Access::write(name.cells + cell));
+    }
+
+    pub(crate) fn is_assertion(&self, exception: &Value) -> bool {
+        let assertion = self.code.exceptions.assertion_failed;
+        matches!(exception, Value::Data(data) if data.constructor == assertion)
+    }
+
+    /// Looks for the handler of an exception, from the inside out.
+    pub(crate) fn catch(&self, mut pc: u32, exception: &Value, task: &mut Task) -> Option<u32> {
+        while let Some(frame) = task.frames.last() {
+            if let Some(handler) = self.code.handlers.iter().find(|handler| handler.covers(pc)) {
+                task.stack.truncate(frame.top as usize);
+                task.stack[(frame.base + handler.slot) as usize] = exception.clone();
+                return Some(handler.target);
+            }
+            pc = frame.call;
+            task.stack.truncate(frame.base as usize);
+            task.frames.pop();
+        }
+        None
+    }
+}
