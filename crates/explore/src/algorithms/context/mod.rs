@@ -2,8 +2,8 @@
 //!
 //! Albert, Arenas, García de la Banda, Gómez-Zamalloa, Stuckey, "Context-Sensitive Dynamic Partial
 //! Order Reduction", CAV 2017, section 5, Algorithm 1, on top of `source` or `optimal`. As printed
-//! it loses states (errata E1; [`Printed`] is the paper to the letter), so this is another algorithm
-//! with the same idea.
+//! it loses states (errata E1; [`Printed`] is the paper to the letter), so this is another
+//! algorithm with the same idea.
 //!
 //! | paper | here |
 //! |---|---|
