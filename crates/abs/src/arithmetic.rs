@@ -133,6 +133,25 @@ pub(crate) fn binary(operator: Binary, a: &Value, b: &Value) -> Result<Value, Tr
     }
 }
 
+/// How many steps of a unit lead from a number to another one, the last of which may be shorter; none
+/// if these are too many to count.
+pub(crate) fn steps_between(from: &Value, to: &Value, unit: &Value) -> Option<i64> {
+    if compare(from, to) != Ordering::Less {
+        return Some(0);
+    }
+    if let (Value::Int(from), Value::Int(to), Value::Int(1)) = (from, to, unit) {
+        return to.checked_sub(*from);
+    }
+    let steps = (rational(to)? - rational(from)?) / rational(unit)?;
+    steps.ceil().to_integer().to_i64()
+}
+
+/// A number, and so many steps of a unit more.
+pub(crate) fn stepped(from: &Value, steps: i64, unit: &Value) -> Result<Value, Trouble> {
+    let more = binary(Binary::Multiply, &Value::Int(steps), unit)?;
+    binary(Binary::Add, from, &more)
+}
+
 /// `-` and `!`.
 pub(crate) fn unary(operator: Unary, value: &Value) -> Result<Value, Trouble> {
     match (operator, value) {

@@ -12,6 +12,7 @@ mod names;
 mod pattern;
 mod rules;
 mod stmt;
+mod times;
 
 use mazurka_core::Fairness;
 use mazurka_diagnostics::Diagnostic;
@@ -19,6 +20,7 @@ use mazurka_diagnostics::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::rules::Rules;
+use self::times::Times;
 use crate::code::{
     Builtin, ClassInfo, Code, ConstructorInfo, Exceptions, FunctionInfo, Handler, Op,
 };
@@ -239,6 +241,7 @@ struct Output {
     derefs: Vec<(u32, Head)>,
     /// Where each body starts, in order, and its variables.
     variables: Vec<(u32, Vec<(u32, String)>)>,
+    times: Times,
 }
 
 /// Reads, checks and compiles a program.
@@ -507,6 +510,8 @@ impl<'a> Checker<'a> {
             effects: FxHashMap::default(),
             dead: FxHashMap::default(),
             timed: false,
+            unit: self.out.times.unit(),
+            off_grid: self.out.times.off_grid(),
             guarded: false,
             may_loop: true,
             observed: settings.observed.clone(),
