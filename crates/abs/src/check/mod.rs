@@ -252,9 +252,19 @@ pub(crate) fn load(source: &str, settings: &Settings) -> Result<Code, Vec<Diagno
     let (own, wrong) = parse(source, settings.ignore_time);
     mistakes.extend(wrong);
     if own.modules.is_empty() && mistakes.is_empty() {
-        let mistake = Diagnostic::new("A0105", Span::default(), "this file is empty")
+        let (message, help) = match own.variability.is_empty() {
+            true => (
+                "this file is empty",
+                "write `module Main;`, classes, and a main block `{ … }`",
+            ),
+            false => (
+                "deltas and products without a module",
+                "name all files of the model, or their folder",
+            ),
+        };
+        let mistake = Diagnostic::new("A0105", Span::default(), message)
             .label("expected `module`")
-            .help("write `module Main;`, classes, and a main block `{ … }`");
+            .help(help);
         mistakes.push(mistake);
     }
     let parsed = mistakes.is_empty();
@@ -278,6 +288,12 @@ pub(crate) fn load(source: &str, settings: &Settings) -> Result<Code, Vec<Diagno
         checker.check(source, settings.main.as_deref());
     }
     checker.check_settings(settings);
+    if checker.unknowns.is_too_large() && checker.mistakes.is_empty() {
+        let mistake = Diagnostic::new("A0112", Span::default(), "a type is too large")
+            .label("somewhere in this program")
+            .help("give its parts data types of their own");
+        checker.mistakes.push(mistake);
+    }
     if !checker.mistakes.is_empty() {
         return Err(mazurka_diagnostics::finish(checker.mistakes));
     }

@@ -593,3 +593,13 @@ fn domain_classes_are_texts() {
         "A0208"
     );
 }
+
+#[test]
+fn types_that_double_are_given_up() {
+    let nested = (0..60).fold("1".to_owned(), |inner, _| format!("dup({inner})"));
+    let source = format!(
+        "module M; def Pair<A, A> dup<A>(A x) = Pair(x, x); def Bool same<A>(A x, A y) = True;
+         {{ Bool b = same({nested}, {nested}); }}"
+    );
+    assert_eq!(first_code(&source), "A0112");
+}
