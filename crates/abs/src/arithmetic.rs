@@ -153,8 +153,8 @@ pub(crate) fn binary(operator: Binary, a: &Value, b: &Value) -> Result<Value, Tr
     }
 }
 
-/// How many steps of a unit lead from a number to another one, the last of which may be shorter; none
-/// if these are too many to count.
+/// How many steps of a unit lead from a number to another one, the last of which may be shorter.
+/// None if these are too many to count.
 pub(crate) fn steps_between(from: &Value, to: &Value, unit: &Value) -> Option<i64> {
     if compare(from, to) != Ordering::Less {
         return Some(0);

@@ -1,6 +1,6 @@
 //! The message sequence chart of a run of actors, as text and as a picture: a lane for each object,
-//! a bar for each step of a task, an arrow for each message and each new object, a mark where a task
-//! waits, fails or ends. Nothing is cut: what does not fit into its lane goes on below.
+//! a bar for each step of a task, an arrow for each message and each new object, a mark where a
+//! task waits, fails or ends. Nothing is cut: what does not fit into its lane goes on below.
 
 use mazurka_core::Kind;
 use mazurka_core::record::{Actor, Ending, Message, Record, Run, Step};
