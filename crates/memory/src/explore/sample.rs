@@ -127,6 +127,9 @@ impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
         action: Action,
         random: &mut Random,
     ) -> ControlFlow<(), bool> {
+        if let Action::Decide { question } = action {
+            return self.draw_decision(thread, question, random);
+        }
         let mut outcomes = self.outcomes(action);
         while !outcomes.is_empty() {
             let at = random.below(outcomes.len() as u64) as usize;
@@ -140,6 +143,30 @@ impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
             self.graph.undo(mark);
         }
         ControlFlow::Continue(false)
+    }
+
+    /// Decides a question at random.
+    fn draw_decision(
+        &mut self,
+        thread: ThreadId,
+        question: u32,
+        random: &mut Random,
+    ) -> ControlFlow<(), bool> {
+        let mut drawn = None;
+        let mut last = None;
+        // Each outcome stays with equal chances among those so far.
+        for count in 1.. {
+            last = self.feasible(question, last);
+            match last {
+                Some(_) if random.below(count) == 0 => drawn = last,
+                Some(_) => {}
+                None => break,
+            }
+        }
+        match drawn {
+            Some(outcome) => self.add_decision(thread, question, outcome),
+            None => ControlFlow::Continue(false),
+        }
     }
 
     /// The outcomes that an action may have, before the model is asked.

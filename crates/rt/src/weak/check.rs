@@ -8,6 +8,7 @@ use mazurka_core::{Bound, Random};
 use mazurka_memory::schedule::Schedule;
 use mazurka_memory::{Ending, Failure, Memory, Replay, replay_graph};
 
+use super::inputs;
 use super::program::WeakProgram;
 use super::search::{Explored, Fault, Way};
 use super::tell;
@@ -58,6 +59,7 @@ impl Builder {
             // The run that is told may show something that the search must know from the start.
             fail(program, way.memory, fault, explored.executions, about);
         };
+        self.few_decisions(&explored.bounds, explored.executions);
         if self.max_depth.is_none() {
             let mut bounds = explored.bounds.iter();
             let long = bounds.find(|bound| matches!(bound, Bound::MaxDepth(_)));
@@ -100,6 +102,7 @@ impl Builder {
         let mut program = self.weak_program(body, memory);
         let all = results.clone();
         program.observe = Some(Rc::new(move || all.number()));
+        inputs::compare(&program);
         let way = Way {
             memory,
             everything: false,
@@ -211,7 +214,7 @@ impl Builder {
 }
 
 /// What is wrong with a run that was made again.
-fn fault_of(replay: &Replay, unnoticed: Option<u32>) -> Option<Fault> {
+pub(super) fn fault_of(replay: &Replay, unnoticed: Option<u32>) -> Option<Fault> {
     let fault = replay.failures.iter().find_map(|failure| match *failure {
         Failure::Failed { code, .. } => Some(Fault::Panic(code)),
         Failure::Race { first, second, .. } => Some(Fault::Race([first, second])),
@@ -242,7 +245,11 @@ pub(super) fn tell_fault(
     memory: Memory,
     fault: &(Fault, Schedule),
 ) -> Option<Report> {
-    let told = catch_unwind(AssertUnwindSafe(|| tell::report(program, memory, fault)));
+    let told = catch_unwind(AssertUnwindSafe(|| {
+        let fault = inputs::settle(program, memory, fault)?;
+        tell::report(program, memory, &fault)
+    }));
+    inputs::forget(program);
     match told {
         Ok(Ok(report)) => return Some(report),
         Ok(Err(error)) => panic!("{}", report::divergence(&error)),

@@ -17,6 +17,7 @@ use mazurka_memory::orders::{OrderedPlace, strengthened, weakened};
 use rustc_hash::FxHashMap;
 
 use super::check::{Refused, tell_fault};
+use super::inputs;
 use super::program::WeakProgram;
 use super::search::{Explored, Way};
 use crate::builder::{Builder, explain};
@@ -241,7 +242,8 @@ impl Advisor<'_> {
 
     /// Whether a search finds nothing; a limit leaves that open.
     fn verdict(&mut self, explored: Explored) -> Result<bool, Stop> {
-        if explored.fault.is_none() && !explored.bounds.is_empty() {
+        let cut = !explored.bounds.is_empty() || inputs::are_incomplete(&self.program);
+        if explored.fault.is_none() && cut {
             self.bounds = explored.bounds;
             return Err(Stop::Limit);
         }

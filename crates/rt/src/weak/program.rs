@@ -7,8 +7,9 @@ use std::panic::resume_unwind;
 use std::rc::Rc;
 
 use mazurka_core::{ProcessId, ProcessPath, ProcessTable};
-use mazurka_memory::{Action, Effect, Loc, Memory, Program, ThreadId, Value};
+use mazurka_memory::{Action, Decision, Effect, Loc, Memory, Program, ThreadId, Value};
 
+use super::inputs;
 use super::spin::Seen;
 use crate::builder::Builder;
 use crate::simulate::{RecordedStep, Stage, Stop, Table, diverged};
@@ -236,6 +237,10 @@ impl Program for WeakProgram {
         self.begin();
         let mut inner = self.stage.world.inner.borrow_mut();
         inner.effect(ProcessId(thread.0), read)
+    }
+
+    fn decide(&mut self, made: &[Decision], question: u32, after: Option<Value>) -> Option<Value> {
+        self.inner(|inner| inputs::decide(inner, made, question, after))
     }
 
     fn answer(&mut self, thread: ThreadId, value: Value) {

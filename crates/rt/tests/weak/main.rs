@@ -7,3 +7,4 @@ mod found;
 mod mended;
 mod orderings;
 mod random;
+mod references;

@@ -34,9 +34,22 @@ pub(super) struct Record {
     counts: Option<[u32; 2]>,
     /// Whether the count is a location of a memory model.
     pub counted: bool,
+    /// What is known about weak references, for a memory model.
+    pub weak: WeakRecord,
     /// The threads that have dropped references in this execution, and the number of each drop
     /// among those of its thread.
     pub drops: Vec<(usize, u32)>,
+}
+
+/// What the executions so far have shown about the weak references of a region.
+#[derive(Clone, Copy, Default)]
+pub(super) struct WeakRecord {
+    /// There are some.
+    pub made: bool,
+    /// The code asks for their number.
+    pub asked: bool,
+    /// Their count is a location of a memory model.
+    pub counted: bool,
 }
 
 /// The regions that one thread has made.
@@ -63,10 +76,16 @@ impl Regions {
         }
     }
 
-    /// Removes the region of a value that has been dropped.
+    /// Removes the region of a value that has been dropped. A name that weak references need is
+    /// kept, for a region without objects.
     pub fn remove(&mut self, at: usize) {
-        if let Some(place) = self.place(at) {
-            self.alive.remove(place);
+        let Some(place) = self.place(at) else {
+            return;
+        };
+        let Region { thread, number, .. } = self.alive[place];
+        match self.record((thread, number)).weak.made {
+            true => self.alive[place].size = 0,
+            false => drop(self.alive.remove(place)),
         }
     }
 
@@ -78,6 +97,11 @@ impl Regions {
     }
 
     fn insert(&mut self, new: Region) {
+        // Memory that is in use again has no weak references.
+        let (start, end) = (new.start, new.start + new.size);
+        let within = |region: &Region| (start..end).contains(&region.start);
+        self.alive
+            .retain(|region| region.size > 0 || !within(region));
         let place = self
             .alive
             .partition_point(|region| region.start < new.start);
@@ -115,6 +139,22 @@ impl Regions {
     pub fn count_region(&mut self, (thread, number): (usize, usize)) {
         let made = entry(&mut self.made, thread);
         entry(&mut made.records, number).counted = true;
+    }
+
+    /// Returns the names of the regions whose count of weak references is a location.
+    pub fn weakly_counted_regions(&self) -> impl Iterator<Item = (usize, usize)> {
+        let made = self.made.iter().enumerate();
+        made.flat_map(|(thread, made)| {
+            let records = made.records.iter().enumerate();
+            let counted = records.filter(|(_, record)| record.weak.counted);
+            counted.map(move |(number, _)| (thread, number))
+        })
+    }
+
+    /// Makes the count of the weak references of a region a location.
+    pub fn count_weak_references(&mut self, (thread, number): (usize, usize)) {
+        let made = entry(&mut self.made, thread);
+        entry(&mut made.records, number).weak.counted = true;
     }
 
     /// Returns the name of the region that contains an address, and the offset in it.
