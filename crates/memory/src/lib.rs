@@ -46,7 +46,7 @@ mod runner;
 pub use explore::visit_part;
 #[doc(hidden)]
 pub use explore::visit_planted;
-pub use explore::{CountOnly, Counts, End, Ending, Failure, Finding, Found, Visitor};
+pub use explore::{CountOnly, Counts, Drawing, End, Ending, Failure, Finding, Found, Visitor};
 pub use explore::{Part, Replay, ReplayError, explore, replay, replay_graph, sample, split, visit};
 pub use machine::Threads;
 pub use models::{Memory, UnknownMemory};

@@ -54,6 +54,7 @@ mod decisions;
 mod ends;
 mod frames;
 mod parts;
+mod priorities;
 mod races;
 mod replay;
 mod revisit;
@@ -61,6 +62,7 @@ mod sample;
 
 pub use ends::{CountOnly, Counts, End, Ending, Failure, Finding, Found, Visitor};
 pub use parts::{Part, split, visit_part};
+pub use priorities::Drawing;
 pub use replay::{Replay, ReplayError, replay, replay_graph};
 pub use sample::sample;
 

@@ -37,6 +37,10 @@ mod known {
         Ok(fault.clone())
     }
 
+    pub(crate) fn are_given(_: &WeakProgram) -> bool {
+        true
+    }
+
     pub(crate) fn forget(_: &WeakProgram) {}
 
     pub(crate) fn compare(_: &WeakProgram) {}
@@ -209,6 +213,11 @@ mod known {
         Ok(())
     }
 
+    /// Whether inputs have values.
+    pub(crate) fn are_given(program: &WeakProgram) -> bool {
+        program.inner(|inner| inner.unknowns.given.is_some())
+    }
+
     /// Inputs are unknown again.
     pub(crate) fn forget(program: &WeakProgram) {
         program.inner(|inner| inner.unknowns.given = None);
@@ -369,7 +378,7 @@ mod known {
     }
 }
 
-pub(crate) use known::are_incomplete;
 #[cfg(feature = "symbolic")]
 pub(crate) use known::{Question, Questions};
 pub(crate) use known::{Rivals, compare, decide, decisions_cut, forget, give, settle};
+pub(crate) use known::{are_given, are_incomplete};

@@ -51,6 +51,11 @@ impl WeakProgram {
         look(&mut self.stage.world.inner.borrow_mut())
     }
 
+    /// Returns the closure.
+    pub fn body(&self) -> Rc<dyn Fn()> {
+        self.stage.body.clone()
+    }
+
     /// Starts anew when it is asked next.
     pub fn reset(&mut self) {
         self.begun = false;

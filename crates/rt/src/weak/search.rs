@@ -4,9 +4,11 @@ use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Instant;
 
-use mazurka_core::{Bound, Random};
+use mazurka_core::Bound;
 use mazurka_memory::schedule::Schedule;
-use mazurka_memory::{End, Ending, Failure, Found, Memory, ThreadId, Visitor, sample, visit};
+use mazurka_memory::{
+    Drawing, End, Ending, Failure, Found, Memory, ThreadId, Visitor, sample, visit,
+};
 
 use super::inputs::{self, Rivals};
 use super::program::WeakProgram;
@@ -64,7 +66,7 @@ pub(crate) struct Way {
     /// Whether two different results end the search.
     pub compares: bool,
     /// Executions are drawn from here.
-    pub random: Option<Random>,
+    pub random: Option<Drawing>,
 }
 
 impl Builder {

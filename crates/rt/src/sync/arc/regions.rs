@@ -65,12 +65,17 @@ pub(crate) struct Regions {
     /// The live regions, ordered by address. They are few, and a vector keeps its memory.
     alive: Vec<Region>,
     made: Vec<Made>,
+    /// Whether a count is a location of a memory model.
+    counts: bool,
+    /// Number of regions whose value has been dropped, among the live ones.
+    ended: usize,
 }
 
 impl Regions {
     /// Starts a new execution.
     pub fn clear(&mut self) {
         self.alive.clear();
+        self.ended = 0;
         for made in &mut self.made {
             made.count = 0;
         }
@@ -84,7 +89,10 @@ impl Regions {
         };
         let Region { thread, number, .. } = self.alive[place];
         match self.record((thread, number)).weak.made {
-            true => self.alive[place].size = 0,
+            true => {
+                self.alive[place].size = 0;
+                self.ended += 1;
+            }
             false => drop(self.alive.remove(place)),
         }
     }
@@ -98,10 +106,12 @@ impl Regions {
 
     fn insert(&mut self, new: Region) {
         // Memory that is in use again has no weak references.
-        let (start, end) = (new.start, new.start + new.size);
-        let within = |region: &Region| (start..end).contains(&region.start);
-        self.alive
-            .retain(|region| region.size > 0 || !within(region));
+        if self.ended > 0 {
+            let (start, end) = (new.start, new.start + new.size);
+            let within = |region: &Region| (start..end).contains(&region.start);
+            self.alive
+                .retain(|region| region.size > 0 || !within(region));
+        }
         let place = self
             .alive
             .partition_point(|region| region.start < new.start);
@@ -135,8 +145,14 @@ impl Regions {
         })
     }
 
+    /// Whether the count of a region may be a location.
+    pub(super) fn are_counted(&self) -> bool {
+        self.counts
+    }
+
     /// Makes the count of a region a location.
     pub fn count_region(&mut self, (thread, number): (usize, usize)) {
+        self.counts = true;
         let made = entry(&mut self.made, thread);
         entry(&mut made.records, number).counted = true;
     }

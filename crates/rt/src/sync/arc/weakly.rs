@@ -34,7 +34,11 @@ pub(super) enum WeakUse {
 
 impl Inner {
     /// Returns the cell of the count of an `Arc`, if it is a location.
+    #[inline]
     fn count_cell(&mut self, at: usize) -> Option<u32> {
+        if !self.names.regions.are_counted() {
+            return None;
+        }
         let region = self.names.regions.name(at)?;
         let counted = self.names.regions.record(region).counted;
         counted.then(|| self.count_cells(region)[Count::Strong as usize])
@@ -45,7 +49,7 @@ impl Inner {
         let Some(region) = self.names.regions.name(at) else {
             return false;
         };
-        self.names.regions.record(region).counted = true;
+        self.names.regions.count_region(region);
         self.restart = true;
         true
     }
