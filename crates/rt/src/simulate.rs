@@ -14,7 +14,7 @@ use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
 
-use corosensei::stack::Stack;
+use corosensei::stack::{DefaultStack, Stack};
 use corosensei::{Coroutine, CoroutineResult};
 use mazurka_core::{
     Access, Claims, Event, Execution, Fingerprint, Mishap, MishapKind, ProcessId, ProcessTable,
@@ -24,7 +24,7 @@ use mazurka_core::{
 use mazurka_memory::Memory;
 
 use crate::builder::Builder;
-use crate::stack::{self, Stacks, ThreadStack};
+use crate::stack::{self, Stacks};
 use crate::world::{Failure, Inner, Pending, Request, Start, World, entered};
 
 /// Ends a search from within.
@@ -48,7 +48,7 @@ pub(crate) struct RecordedStep {
     pub panic: Option<Failure>,
 }
 
-type Thread = Coroutine<(), Request, (), ThreadStack>;
+type Thread = Coroutine<(), Request, (), DefaultStack>;
 
 /// The coroutines of the current execution and what they share.
 pub(crate) struct Stage {

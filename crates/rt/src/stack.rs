@@ -3,18 +3,16 @@
 use std::cell::{Cell, RefCell};
 
 use corosensei::stack::DefaultStack;
-pub(crate) use shifted::ThreadStack;
-use shifted::shifted;
 
 /// Stacks that are not in use.
 pub(crate) struct Stacks {
     size: usize,
-    free: Vec<ThreadStack>,
+    free: Vec<DefaultStack>,
 }
 
 thread_local! {
     /// Stacks that the last model on this real thread has left, and their size.
-    static LEFT: RefCell<(usize, Vec<ThreadStack>)> = const { RefCell::new((0, Vec::new())) };
+    static LEFT: RefCell<(usize, Vec<DefaultStack>)> = const { RefCell::new((0, Vec::new())) };
 }
 
 impl Drop for Stacks {
@@ -37,74 +35,21 @@ impl Stacks {
     }
 
     /// Returns a stack of the usual size, or a larger one if the thread asks for it.
-    pub fn get(&mut self, size: Option<usize>) -> ThreadStack {
+    pub fn get(&mut self, size: Option<usize>) -> DefaultStack {
         match size.filter(|&size| size > self.size) {
             Some(size) => new_stack(size),
             None => self.free.pop().unwrap_or_else(|| new_stack(self.size)),
         }
     }
 
-    pub fn put(&mut self, stack: ThreadStack) {
+    pub fn put(&mut self, stack: DefaultStack) {
         self.free.push(stack);
     }
 }
 
-#[cfg(not(unix))]
-mod shifted {
-    use corosensei::stack::DefaultStack;
-
-    pub(crate) type ThreadStack = DefaultStack;
-
-    pub fn shifted(stack: DefaultStack) -> ThreadStack {
-        stack
-    }
-}
-
-#[cfg(unix)]
-mod shifted {
-    use std::cell::Cell;
-
-    use corosensei::stack::{DefaultStack, Stack, StackPointer};
-
-    /// A stack whose upper end is shifted. Stacks are as large as each other, so without that the
-    /// ends of all, which threads use most, would be in the same few sets of the cache.
-    pub(crate) struct ThreadStack {
-        stack: DefaultStack,
-        base: StackPointer,
-    }
-
-    /// Distances between the ends of stacks, in a page.
-    const SHIFT: usize = 256;
-    const SHIFTS: usize = 16;
-
-    pub fn shifted(stack: DefaultStack) -> ThreadStack {
-        thread_local! {
-            static NEXT: Cell<usize> = const { Cell::new(0) };
-        }
-        let number = NEXT.replace(NEXT.get().wrapping_add(1));
-        let base = stack.base().get() - number % SHIFTS * SHIFT;
-        let base = StackPointer::new(base).filter(|base| *base > stack.limit());
-        let base = base.unwrap_or(stack.base());
-        ThreadStack { stack, base }
-    }
-
-    // SAFETY: the memory between the limit and the base is a part of that of the stack within,
-    // which lives as long, and the base is moved by a multiple of the alignment of stacks.
-    #[allow(unsafe_code)]
-    unsafe impl Stack for ThreadStack {
-        fn base(&self) -> StackPointer {
-            self.base
-        }
-
-        fn limit(&self) -> StackPointer {
-            self.stack.limit()
-        }
-    }
-}
-
-fn new_stack(size: usize) -> ThreadStack {
+fn new_stack(size: usize) -> DefaultStack {
     match DefaultStack::new(size) {
-        Ok(stack) => shifted(stack),
+        Ok(stack) => stack,
         Err(error) => {
             panic!("there is no memory for the stack of a thread ({size} bytes): {error}")
         }
