@@ -303,8 +303,8 @@ pub struct Summary {
     /// Whether spinning threads were suspended: what they do after more rounds without a change was
     /// not explored.
     pub suspended_spins: bool,
-    /// Whether threads were started and none used a shared object of this crate, so that nothing was
-    /// explored.
+    /// Whether threads were started and none used a shared object of this crate, so that nothing
+    /// was explored.
     pub nothing_shared: bool,
     /// Why the solver could not decide whether a side of a comparison is feasible; that side was
     /// not explored.
