@@ -56,7 +56,7 @@ impl<'a> Chart<'a> {
         };
         for (at, step) in run.steps.iter().enumerate() {
             let actor = step.actor.as_deref()?;
-            chart.step(at + 1, run, step, actor);
+            chart.add_step(at + 1, run, step, actor);
         }
         let deadlocked = run.ending == Ending::Deadlock;
         let stuck = record.witnesses.iter();
@@ -77,7 +77,7 @@ impl<'a> Chart<'a> {
         Some(chart)
     }
 
-    fn step(&mut self, number: usize, run: &'a Run, step: &'a Step, actor: &'a Actor) {
+    fn add_step(&mut self, number: usize, run: &'a Run, step: &'a Step, actor: &'a Actor) {
         let (said, color) = said(run, step, actor);
         self.words(&actor.object, said, color);
         if let Some(row) = self.rows.last_mut() {
