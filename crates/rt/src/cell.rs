@@ -121,9 +121,10 @@ impl<T: ?Sized> UnsafeCell<T> {
             world.plain(cell, writes, Pending::new(None, (KIND, verb), place));
             return world.answers();
         }
+        let meta = world.here(&self.meta);
         let (race, unwinding) = {
             let mut inner = world.inner.borrow_mut();
-            let cell = inner.plain(&self.meta);
+            let cell = inner.plain(meta);
             let current = inner.current;
             let Err(race) = inner.clocks.access(current, cell, writes, place) else {
                 return 0;

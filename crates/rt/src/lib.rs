@@ -79,6 +79,7 @@ mod say;
 mod simulate;
 mod spin;
 mod stack;
+mod statics;
 #[cfg(feature = "symbolic")]
 mod symbolic;
 pub mod sync;

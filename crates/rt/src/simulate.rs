@@ -223,6 +223,7 @@ impl Stage {
             world: Box::new(World {
                 memory,
                 inner: RefCell::new(Inner::new(wishes)),
+                twins: Default::default(),
             }),
             coroutines: RefCell::default(),
             limits: RefCell::default(),

@@ -31,6 +31,7 @@ use crate::clock::Clocks;
 use crate::local::Locals;
 use crate::names::{Meta, Names};
 use crate::spin::Spin;
+use crate::statics::Twins;
 use crate::weak::{Asking, Chosen};
 
 /// A location in the user's source.
@@ -320,6 +321,7 @@ pub(crate) struct World {
     /// Whether a memory model answers the accesses (weak/mod.rs).
     pub memory: Option<Memory>,
     pub inner: RefCell<Inner>,
+    pub twins: Twins,
 }
 
 thread_local! {
@@ -355,8 +357,24 @@ impl World {
     /// Returns the cell of an object. Naming the object may take a step.
     #[inline]
     pub fn cell(&self, meta: &Meta, kind: &'static str) -> u32 {
+        let meta = self.here(meta);
         let found = self.inner.borrow_mut().find(meta, kind);
         found.unwrap_or_else(|registry| self.name(meta, kind, registry))
+    }
+
+    /// Whether the object is one that this model uses itself, and not a static.
+    #[inline]
+    pub fn owns(&self, meta: &Meta) -> bool {
+        meta.known(self.inner.borrow().epoch).is_some() || !meta.is_static()
+    }
+
+    /// Returns what links an object to its cell in this model.
+    #[inline]
+    pub fn here<'a>(&self, meta: &'a Meta) -> &'a Meta {
+        match self.owns(meta) {
+            true => meta,
+            false => self.twin(meta, || Meta::at(meta.made())),
+        }
     }
 
     #[cold]
