@@ -66,7 +66,7 @@ pub struct Builder {
     /// reaching it is an error.
     pub max_decisions: Option<u64>,
     /// Number of rounds that a thread may spin in vain before it is suspended until something
-    /// changes.
+    /// changes. Default: 0, and up to 8 in a loop that gives up after so many.
     pub spins: u32,
     /// Size of a thread's stack in bytes. Default: 2 MiB, as in std.
     pub stack_size: usize,
@@ -295,6 +295,8 @@ pub struct Summary {
     /// Whether spinning threads were suspended: what they do after more rounds without a change was
     /// not explored.
     pub suspended_spins: bool,
+    /// What loops that spin and then give up do after more rounds than were explored.
+    pub rounds_left_out: Option<String>,
     /// Whether threads were started and none used a shared object of this crate, so that nothing was
     /// explored.
     pub nothing_shared: bool,
@@ -319,6 +321,7 @@ impl Summary {
             weak_refused: None,
             no_weak_ordering_met: false,
             suspended_spins: inner.spun,
+            rounds_left_out: inner.loops.unexplored(),
             nothing_shared: inner.threads.len() > 1 && !inner.shared,
             #[cfg(feature = "symbolic")]
             undecided: inner.unknowns.undecided.clone(),
@@ -334,7 +337,8 @@ impl Summary {
     /// Whether no bound was hit.
     pub fn is_complete(&self) -> bool {
         let inputs = self.undecided.is_none() && self.values_left_out.is_none();
-        self.bounds.is_empty() && self.max_preemptions.is_none() && inputs && !self.random
+        let bounds = self.bounds.is_empty() && self.max_preemptions.is_none();
+        bounds && inputs && self.rounds_left_out.is_none() && !self.random
     }
 }
 
@@ -375,6 +379,7 @@ impl fmt::Display for Summary {
             let most = self.max_preemptions;
             why.extend(most.map(|n| format!("at most {n} preemptions (max_preemptions)")));
             why.extend(self.undecided.as_ref().map(|why| format!("inputs: {why}")));
+            why.extend(self.rounds_left_out.clone());
             let places = self.values_left_out.as_ref();
             why.extend(places.map(|at| format!("only some values of an input at {at}")));
             write!(f, "not complete: {}", why.join(", "))?;

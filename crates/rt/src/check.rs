@@ -106,6 +106,8 @@ pub struct Outcomes<T> {
     pub failures: u64,
     /// The bounds that were hit; if there are none, the exploration is complete.
     pub bounds: Vec<Bound>,
+    /// What loops that spin and then give up do after more rounds than were explored.
+    pub rounds_left_out: Option<String>,
     /// Number of runs that turned out to be explored already.
     #[doc(hidden)]
     pub blocked: u64,
@@ -305,8 +307,10 @@ impl Builder {
                 let mut simulator = this.observer(body, &results);
                 let goal = |_: &_| Goal::Everything;
                 let (found, _) = this.search(&mut simulator, orders, goal, &mut ())?;
+                let rounds_left_out = simulator.inner(|inner| inner.loops.unexplored());
                 drop(simulator);
                 Ok(Outcomes {
+                    rounds_left_out,
                     results: results.take(),
                     executions: found.counts.traces.unwrap_or(found.counts.executions),
                     deadlocks: found.counts.deadlocks,

@@ -71,6 +71,7 @@ mod hook;
 mod inputs;
 mod life;
 mod local;
+mod loops;
 mod names;
 mod object;
 mod report;

@@ -41,6 +41,7 @@ impl Inner {
             shared: false,
             lottery: None,
             spins: wishes.spins,
+            loops: Default::default(),
             #[cfg(feature = "symbolic")]
             unknowns: crate::unknowns::Unknowns::new(wishes.decisions()),
         }
@@ -50,6 +51,7 @@ impl Inner {
     pub fn begin(&mut self) {
         self.epoch = next_epoch();
         self.in_step = false;
+        self.loops.begin();
         self.alive = 0;
         self.unwinding = 0;
         self.real_panic = std::thread::panicking();
@@ -141,6 +143,7 @@ impl Inner {
             thread.spin.progress();
             self.effects.joined.push(child);
             self.clocks.order(child, process);
+            self.joins_family(child.index(), process.index());
         }
     }
 

@@ -195,6 +195,13 @@ impl Simulator {
         self.live.set(Some(self.len));
     }
 
+    /// Lets a thread make a step that no explorer sees. Returns false if it starts a thread that was
+    /// not started before.
+    pub fn step_alone(&self, process: ProcessId) -> bool {
+        self.inner(|inner| inner.begin_step(process, &[]));
+        self.stage.run(process, &mut Table::Known(&self.table))
+    }
+
     /// Returns the ready thread that is first in the order of names.
     pub fn first_ready(&self) -> Option<ProcessId> {
         let mut all = self.table.in_order().iter();
@@ -524,6 +531,11 @@ impl Execution for Simulator {
         {
             let mut inner = self.stage.world.inner.borrow_mut();
             inner.complete(event);
+        }
+        // A loop that is tried spoils the coroutines, not what they have shown.
+        let tried = self.searching && self.try_loops();
+        {
+            let inner = self.stage.world.inner.borrow();
             if inner.restart && self.searching {
                 drop(inner);
                 resume_unwind(Box::new(Stop::Restart));
@@ -535,7 +547,7 @@ impl Execution for Simulator {
         }
         self.stage.record_step();
         self.len += 1;
-        self.live.set(Some(self.len));
+        self.live.set((!tried).then_some(self.len));
         Ok(&self.events[self.len - 1])
     }
 

@@ -29,6 +29,7 @@ use mazurka_memory::{Memory, MemoryOrder};
 
 use crate::clock::Clocks;
 use crate::local::Locals;
+use crate::loops::Loops;
 use crate::names::{Meta, Names};
 use crate::spin::Spin;
 use crate::statics::Twins;
@@ -306,12 +307,13 @@ pub(crate) struct Inner {
     pub spun: bool,
     /// Whether an object has been used, in any execution.
     pub shared: bool,
-    /// Whether a spinning thread is only asked how long it looks again, under a memory model.
+    /// Whether a spinning thread is only asked how long it looks again.
     pub probing: bool,
     /// Choices are drawn from here, if schedules are random.
     pub lottery: Option<Random>,
     /// Number of rounds that a thread may spin in vain before it is suspended.
     pub spins: u32,
+    pub loops: Loops,
     #[cfg(feature = "symbolic")]
     pub unknowns: crate::unknowns::Unknowns,
 }

@@ -1,6 +1,6 @@
 //! `std::sync::Arc` and `Weak`, tracked.
 //!
-//! The counts are std's and no part of any step. Vector clocks know what the counts order, as in
+//! The counts are std's, and no part of any step unless the program can tell (counted.rs). Vector clocks know what the counts order, as in
 //! std: dropping a reference releases, dropping the last one acquires, and so do `get_mut`,
 //! `try_unwrap`, `into_inner`, `make_mut` and `upgrade` if they succeed. Cloning, `strong_count`
 //! and `weak_count` are relaxed.
@@ -12,6 +12,7 @@
 //! things that only std's can do: it does not coerce to an `Arc<dyn Trait>`, and it is no receiver
 //! (`self: Arc<Self>`). Make these from std's ([`Arc::from_std`]), or use std's.
 
+mod counted;
 mod regions;
 mod traits;
 mod weakly;
@@ -26,6 +27,7 @@ use std::sync::atomic::Ordering;
 use mazurka_core::MemoryOrder;
 
 use crate::world::{Place, World, world};
+use counted::{Destruction, Use, uses};
 use regions::Count;
 pub(crate) use regions::Regions;
 
@@ -88,6 +90,13 @@ fn refuse(verb: &str, place: Place) {
     }
 }
 
+/// Notes that an `Arc` has a weak reference.
+fn downgraded(at: usize) {
+    if let Some(world) = world() {
+        world.made_cyclic_arc(at);
+    }
+}
+
 /// Notes that the current thread has made an `Arc`.
 fn made_arc<T: ?Sized>(inner: &sync::Arc<T>) {
     if let Some(world) = world() {
@@ -120,9 +129,13 @@ impl<T> Arc<T> {
         F: FnOnce(&Weak<T>) -> T,
     {
         refuse("Arc::new_cyclic", Location::caller());
-        Self::adopt(sync::Arc::new_cyclic(|weak| {
+        let this = Self::adopt(sync::Arc::new_cyclic(|weak| {
             data_fn(&Weak(ManuallyDrop::new(weak.clone())))
-        }))
+        }));
+        if let Some(world) = world() {
+            world.made_cyclic_arc(address(Self::as_ptr(&this)));
+        }
+        this
     }
 
     /// Makes room for a value.
@@ -149,6 +162,8 @@ impl<T> Arc<T> {
         {
             return Err(this);
         }
+        let what = ("try_unwrap", Location::caller());
+        uses(at, Count::Strong, Use::Updates, what);
         match sync::Arc::try_unwrap(this.into_std()) {
             Ok(value) => {
                 order(at, Count::Strong, Ordering::Acquire, None);
@@ -172,6 +187,8 @@ impl<T> Arc<T> {
             drop(value.is_some().then(|| Ending(at)));
             return value;
         }
+        let what = ("into_inner", Location::caller());
+        uses(at, Count::Strong, Use::Updates, what);
         drop_one(at, sync::Arc::strong_count(&this.0) == 1);
         let value = sync::Arc::into_inner(this.into_std());
         drop(value.is_some().then(|| Ending(at)));
@@ -281,12 +298,13 @@ impl<T: ?Sized> Arc<T> {
     pub fn downgrade(this: &Self) -> Weak<T> {
         refuse("Arc::downgrade", Location::caller());
         let at = address(Self::as_ptr(this));
+        downgraded(at);
+        uses(at, Count::Weak, Use::Changes, ("downgrade", Location::caller()));
         order(at, Count::Weak, Ordering::Acquire, None);
         Weak(ManuallyDrop::new(sync::Arc::downgrade(&this.0)))
     }
 
-    /// Returns the number of strong references. In a model this is the number at this point of this
-    /// run; other values are not explored.
+    /// Returns the number of strong references.
     #[must_use]
     #[track_caller]
     pub fn strong_count(this: &Self) -> usize {
@@ -296,6 +314,8 @@ impl<T: ?Sized> Arc<T> {
             let others = world.other_arcs(at, MemoryOrder::Relaxed, "strong_count", place);
             return others as usize + 1;
         }
+        let what = ("strong_count", Location::caller());
+        uses(at, Count::Strong, Use::Asks, what);
         order(at, Count::Strong, Ordering::Relaxed, None);
         sync::Arc::strong_count(&this.0)
     }
@@ -306,6 +326,7 @@ impl<T: ?Sized> Arc<T> {
     pub fn weak_count(this: &Self) -> usize {
         refuse("Arc::weak_count", Location::caller());
         let at = address(Self::as_ptr(this));
+        uses(at, Count::Weak, Use::Asks, ("weak_count", Location::caller()));
         order(at, Count::Weak, Ordering::Relaxed, None);
         sync::Arc::weak_count(&this.0)
     }
@@ -325,6 +346,9 @@ impl<T: ?Sized> Arc<T> {
         {
             return None;
         }
+        let what = ("get_mut", Location::caller());
+        uses(at, Count::Weak, Use::Asks, what);
+        uses(at, Count::Strong, Use::Asks, what);
         let value = sync::Arc::get_mut(&mut this.0)?;
         order(at, Count::Strong, Ordering::Acquire, None);
         order(at, Count::Weak, Ordering::Acquire, None);
@@ -343,6 +367,9 @@ impl<T: Clone> Arc<T> {
             return sync::Arc::get_mut(&mut this.0).expect("it is not shared");
         }
         let before = address(Self::as_ptr(this));
+        let what = ("make_mut", Location::caller());
+        uses(before, Count::Weak, Use::Asks, what);
+        uses(before, Count::Strong, Use::Updates, what);
         let last = sync::Arc::strong_count(&this.0) == 1;
         sync::Arc::make_mut(&mut this.0);
         if address(Self::as_ptr(this)) != before {
@@ -350,7 +377,9 @@ impl<T: Clone> Arc<T> {
             drop(last.then(|| Ending(before)));
             made_arc(&this.0);
         }
-        Self::get_mut(this).expect("it is not shared")
+        order(before, Count::Strong, Ordering::Acquire, None);
+        order(before, Count::Weak, Ordering::Acquire, None);
+        sync::Arc::get_mut(&mut this.0).expect("it is not shared")
     }
 }
 
@@ -384,6 +413,8 @@ impl<T: ?Sized> Clone for Arc<T> {
         if let Some(world) = modelled() {
             world.clone_arc(at, Location::caller());
         }
+        let what = ("clone", Location::caller());
+        uses(at, Count::Strong, Use::Changes, what);
         order(at, Count::Strong, relaxed, Some(relaxed));
         Self(self.0.clone())
     }
@@ -396,9 +427,14 @@ impl<T: ?Sized> Drop for Arc<T> {
             let last = sync::Arc::strong_count(&self.0) == 1;
             world.drop_arc(at, last, needs_drop::<T>(), Location::caller());
         }
+        uses(at, Count::Strong, Use::Changes, ("drop", Location::caller()));
         let last = sync::Arc::strong_count(&self.0) == 1;
         drop_one(at, last);
         let _ending = last.then(|| Ending(at));
+        let _watched = match last && needs_drop::<T>() {
+            true => Destruction::begin(at),
+            false => None,
+        };
         // SAFETY: this is the end of `self`.
         #[allow(unsafe_code)]
         unsafe {
@@ -446,7 +482,10 @@ impl<T: ?Sized> Weak<T> {
 
     /// Returns a strong reference, if the value still exists.
     #[must_use = "this returns a new `Arc`, without modifying the original weak pointer"]
+    #[track_caller]
     pub fn upgrade(&self) -> Option<Arc<T>> {
+        let (at, what) = (address(self.as_ptr()), ("upgrade", Location::caller()));
+        uses(at, Count::Strong, Use::Updates, what);
         let inner = self.0.upgrade()?;
         let (acquire, relaxed) = (Ordering::Acquire, Ordering::Relaxed);
         order(
@@ -460,13 +499,20 @@ impl<T: ?Sized> Weak<T> {
 
     /// Returns the number of strong references.
     #[must_use]
+    #[track_caller]
     pub fn strong_count(&self) -> usize {
+        let (at, what) = (address(self.as_ptr()), ("strong_count", Location::caller()));
+        uses(at, Count::Strong, Use::Asks, what);
         self.0.strong_count()
     }
 
     /// Returns the number of weak references.
     #[must_use]
+    #[track_caller]
     pub fn weak_count(&self) -> usize {
+        let (at, what) = (address(self.as_ptr()), ("weak_count", Location::caller()));
+        uses(at, Count::Weak, Use::Asks, what);
+        uses(at, Count::Strong, Use::Asks, what);
         self.0.weak_count()
     }
 
@@ -478,7 +524,10 @@ impl<T: ?Sized> Weak<T> {
 }
 
 impl<T: ?Sized> Clone for Weak<T> {
+    #[track_caller]
     fn clone(&self) -> Self {
+        let what = ("clone of Weak", Location::caller());
+        uses(address(self.as_ptr()), Count::Weak, Use::Changes, what);
         Self(self.0.clone())
     }
 }
@@ -486,6 +535,8 @@ impl<T: ?Sized> Clone for Weak<T> {
 impl<T: ?Sized> Drop for Weak<T> {
     fn drop(&mut self) {
         let at = address(self.as_ptr());
+        let what = ("drop of Weak", Location::caller());
+        uses(at, Count::Weak, Use::Changes, what);
         order(at, Count::Weak, Ordering::Relaxed, Some(Ordering::Release));
         // SAFETY: this is the end of `self`.
         #[allow(unsafe_code)]

@@ -7,6 +7,7 @@
 
 use std::sync::atomic::Ordering;
 
+use super::counted::Uses;
 use crate::names::{Meta, Pool, entry};
 use crate::world::Inner;
 
@@ -34,9 +35,26 @@ pub(super) struct Record {
     counts: Option<[u32; 2]>,
     /// Whether the count is a location of a memory model.
     pub counted: bool,
+    /// What is known about weak references, for a memory model.
+    pub weak: WeakRecord,
     /// The threads that have dropped references in this execution, and the number of each drop
     /// among those of its thread.
     pub drops: Vec<(usize, u32)>,
+    /// Whether each count is a shared object of interleavings.
+    pub explored: [bool; 2],
+    /// The uses of each count in this execution, if it is not.
+    pub uses: [Uses; 2],
+}
+
+/// What the executions so far have shown about the weak references of a region.
+#[derive(Clone, Copy, Default)]
+pub(super) struct WeakRecord {
+    /// There are some.
+    pub made: bool,
+    /// The code asks for their number.
+    pub asked: bool,
+    /// Their count is a location of a memory model.
+    pub counted: bool,
 }
 
 /// The regions that one thread has made.
@@ -63,10 +81,16 @@ impl Regions {
         }
     }
 
-    /// Removes the region of a value that has been dropped.
+    /// Removes the region of a value that has been dropped. A name that weak references need is
+    /// kept, for a region without objects.
     pub fn remove(&mut self, at: usize) {
-        if let Some(place) = self.place(at) {
-            self.alive.remove(place);
+        let Some(place) = self.place(at) else {
+            return;
+        };
+        let Region { thread, number, .. } = self.alive[place];
+        match self.record((thread, number)).weak.made {
+            true => self.alive[place].size = 0,
+            false => drop(self.alive.remove(place)),
         }
     }
 
@@ -78,6 +102,11 @@ impl Regions {
     }
 
     fn insert(&mut self, new: Region) {
+        // Memory that is in use again has no weak references.
+        let (start, end) = (new.start, new.start + new.size);
+        let within = |region: &Region| (start..end).contains(&region.start);
+        self.alive
+            .retain(|region| region.size > 0 || !within(region));
         let place = self
             .alive
             .partition_point(|region| region.start < new.start);
@@ -135,6 +164,7 @@ impl Inner {
         made.count += 1;
         let record = entry(&mut made.records, number);
         record.drops.clear();
+        record.uses.iter_mut().for_each(Uses::clear);
         let counts = record.counts;
         self.names.regions.insert(Region {
             start: at,
