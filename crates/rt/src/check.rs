@@ -17,7 +17,7 @@ use crate::report::{self, Report};
 use crate::simulate::{Simulator, Stop};
 use crate::weak::Refused;
 use crate::world::world;
-use crate::{hook, inputs, say, weak};
+use crate::{facts, hook, inputs, say, weak};
 
 /// Explores a closure: every execution of its threads that is really different. Panics if any of
 /// them has a panic, a deadlock or a data race; the message lists the steps that lead to it.
@@ -451,9 +451,18 @@ impl Builder {
             Ok(schedule) => schedule,
             Err(error) => panic!("mazurka: this is no schedule: {error}"),
         };
-        if let Err(error) = inputs::give(simulator, inputs) {
+        let mut values = Vec::new();
+        for word in inputs.split_whitespace() {
+            match facts::give(simulator, word) {
+                Ok(true) => {}
+                Ok(false) => values.push(word),
+                Err(error) => panic!("mazurka: this cannot be replayed: {error}"),
+            }
+        }
+        if let Err(error) = inputs::give(simulator, &values.join(" ")) {
             panic!("mazurka: this cannot be replayed: {error}");
         }
+        simulator.start_anew();
         let most = self.limits().depth();
         let followed = persevere(simulator, |simulator| {
             simulator.back_to(0);

@@ -58,6 +58,7 @@
 //! need no special case for Rust code. Under a memory model `weak/` makes the same coroutines a
 //! [`Program`](mazurka_memory::Program) of `mazurka-memory`.
 
+pub mod alloc;
 #[cfg(feature = "symbolic")]
 mod arithmetic;
 mod builder;
@@ -65,6 +66,7 @@ pub mod cell;
 mod check;
 mod choose;
 mod clock;
+mod facts;
 pub mod future;
 pub mod hint;
 mod hook;
@@ -85,6 +87,7 @@ mod statics;
 mod symbolic;
 pub mod sync;
 pub mod thread;
+mod trap;
 #[cfg(feature = "symbolic")]
 mod unknowns;
 mod weak;

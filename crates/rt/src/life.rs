@@ -4,6 +4,7 @@ use std::any::Any;
 
 use mazurka_core::{Access, Event, Mishap, MishapKind, ProcessId, ProcessTable, Status};
 
+use crate::alloc::Watched;
 use crate::builder::Builder;
 use crate::names::{Names, next_epoch};
 use crate::world::{Failure, Inner, Life, Pending, Place, Start, StepEffects, ThreadState, Until};
@@ -42,6 +43,7 @@ impl Inner {
             lottery: None,
             spins: wishes.spins,
             loops: Default::default(),
+            watched: Watched::new(wishes.leaks),
             #[cfg(feature = "symbolic")]
             unknowns: crate::unknowns::Unknowns::new(wishes.decisions()),
         }
@@ -52,6 +54,7 @@ impl Inner {
         self.epoch = next_epoch();
         self.in_step = false;
         self.loops.begin();
+        self.watched.begin();
         self.alive = 0;
         self.unwinding = 0;
         self.real_panic = std::thread::panicking();
@@ -128,6 +131,14 @@ impl Inner {
             return;
         }
         self.alive -= 1;
+        // What is leaked is a failure of the thread that ends last.
+        if self.alive == 0
+            && let Some(leak) = self.leaked()
+        {
+            let site = self.failure(leak);
+            let thread = self.me();
+            (thread.panicked, thread.failure) = (true, Some(site));
+        }
     }
 
     /// Begins the step of a thread.

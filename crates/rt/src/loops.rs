@@ -27,6 +27,8 @@ const PROBES: u32 = 20;
 #[derive(Default)]
 pub(crate) struct Loops {
     all: Vec<Loop>,
+    /// The rounds that are explored at places that have not been met, by what a replay calls them.
+    given: Vec<(String, u32)>,
     /// The thread that was suspended at a place where it has not been tried yet.
     wanted: Option<(ProcessId, Place)>,
     /// Whether the thread that is being tried has done something else than to look again.
@@ -55,9 +57,11 @@ impl Loops {
     fn find(&mut self, place: Place) -> &mut Loop {
         let known = self.all.iter().position(|known| *known.place == *place);
         let at = known.unwrap_or_else(|| {
+            let name = || crate::facts::word(place);
+            let given = self.given.iter().find(|(given, _)| *given == name());
             self.all.push(Loop {
                 place,
-                rounds: 0,
+                rounds: given.map_or(0, |&(_, rounds)| rounds),
                 too_many: None,
                 tried: Vec::new(),
             });
@@ -67,20 +71,22 @@ impl Loops {
     }
 
     /// Returns the number of rounds in vain that are explored at a place.
-    pub fn rounds(&self, place: Place) -> u32 {
-        let known = self.all.iter().find(|known| *known.place == *place);
-        known.map_or(0, |known| known.rounds)
+    pub fn rounds(&mut self, place: Place) -> u32 {
+        self.find(place).rounds
     }
 
     /// Explores so many rounds in vain at a place.
-    pub fn explore(&mut self, place: Place, rounds: u32) {
-        let known = self.find(place);
-        known.rounds = known.rounds.max(rounds);
+    pub fn explore(&mut self, place: String, rounds: u32) {
+        self.given.push((place, rounds));
     }
 
     /// Notes that a thread is suspended at a place.
     pub fn suspended(&mut self, process: ProcessId, place: Place) {
-        let known = self.find(place).tried.iter().find(|(who, _)| *who == process);
+        let known = self
+            .find(place)
+            .tried
+            .iter()
+            .find(|(who, _)| *who == process);
         let often = known.is_some_and(|&(_, times)| times >= PROBES);
         if self.wanted.is_none() && !often {
             self.wanted = Some((process, place));
@@ -168,6 +174,8 @@ impl Simulator {
         let suspended = self.inner(|inner| {
             let pending = &inner.threads[process.index()].pending;
             let suspended = pending.watches || pending.until == Until::Spin;
+            // What it does after it has seen a change says nothing.
+            let suspended = suspended && !inner.has_changed(process);
             inner.probing = suspended;
             inner.loops.gave_up = false;
             suspended

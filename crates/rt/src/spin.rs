@@ -156,15 +156,13 @@ impl Inner {
         }
     }
 
-    /// Whether any watched cell of the current thread has changed since it was read.
-    fn has_changed(&mut self) -> bool {
-        let watched = std::mem::take(&mut self.me().spin.watched);
-        let changed = watched.iter().any(|w| {
+    /// Whether any cell that a thread watches has changed since it was read.
+    pub fn has_changed(&self, process: ProcessId) -> bool {
+        let watched = &self.threads[process.index()].spin.watched;
+        watched.iter().any(|w| {
             let changes = self.cells[w.cell as usize].changes;
             changes[usize::from(w.what == wakes::STATE)] != w.seen
-        });
-        self.me().spin.watched = watched;
-        changed
+        })
     }
 
     /// Enlists the current thread for every change of its watched cells.
@@ -202,7 +200,8 @@ impl World {
         }
         let vain = {
             let mut inner = self.inner.borrow_mut();
-            let spins = inner.spins.max(inner.loops.rounds(place));
+            let rounds = inner.loops.rounds(place);
+            let spins = inner.spins.max(rounds);
             let probing = inner.probing;
             inner.loops.gave_up |= probing && inner.threads[inner.current.index()].spin.progress;
             let spin = &mut inner.me().spin;
@@ -264,7 +263,7 @@ impl World {
         });
         let token = {
             let mut inner = self.inner.borrow_mut();
-            if inner.has_changed() {
+            if inner.has_changed(inner.current) {
                 drop(inner);
                 return self.note(|| "something has changed".into());
             }

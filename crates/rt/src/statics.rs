@@ -61,23 +61,38 @@ impl Meta {
     /// Whether the object is a static, or a part of one.
     pub fn is_static(&self) -> bool {
         let address = ptr::from_ref(self) as usize;
-        let segments = SEGMENTS.get_or_init(segments);
+        let segments = &SEGMENTS.get_or_init(segments).data;
         let at = segments.partition_point(|&(start, _)| start <= address);
         at > 0 && address < segments[at - 1].1
     }
 }
 
-/// The parts of memory that were loaded with the program, ordered by address.
-static SEGMENTS: OnceLock<Vec<(usize, usize)>> = OnceLock::new();
+/// Whether an address is one of code of the program, and not of a library that it uses.
+pub(crate) fn is_code(address: usize) -> bool {
+    let segments = SEGMENTS.get_or_init(segments);
+    let mut code = segments.code.iter();
+    code.any(|&(start, end)| (start..end).contains(&address))
+}
+
+/// The parts of memory that were loaded with the program.
+#[derive(Default)]
+struct Segments {
+    /// What can be written, ordered by address.
+    data: Vec<(usize, usize)>,
+    /// What can be run, of the program itself.
+    code: Vec<(usize, usize)>,
+}
+
+static SEGMENTS: OnceLock<Segments> = OnceLock::new();
 
 #[cfg(not(target_os = "linux"))]
-fn segments() -> Vec<(usize, usize)> {
-    Vec::new()
+fn segments() -> Segments {
+    Segments::default()
 }
 
 #[cfg(target_os = "linux")]
 #[allow(unsafe_code)]
-fn segments() -> Vec<(usize, usize)> {
+fn segments() -> Segments {
     unsafe extern "C" fn look(
         info: *mut libc::dl_phdr_info,
         _: usize,
@@ -86,24 +101,33 @@ fn segments() -> Vec<(usize, usize)> {
         // SAFETY: `dl_iterate_phdr` gives a valid object, with so many headers, and what it was
         // given itself.
         unsafe {
-            let into = &mut *into.cast::<Vec<(usize, usize)>>();
+            let into = &mut *into.cast::<Segments>();
+            // The program comes first.
+            let first = into.data.is_empty() && into.code.is_empty();
             let (base, count) = ((*info).dlpi_addr as usize, usize::from((*info).dlpi_phnum));
             for at in 0..count {
                 let header = &*(*info).dlpi_phdr.add(at);
-                if header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_W != 0 {
-                    let start = base.wrapping_add(header.p_vaddr as usize);
-                    into.push((start, start + header.p_memsz as usize));
+                let start = base.wrapping_add(header.p_vaddr as usize);
+                let range = (start, start + header.p_memsz as usize);
+                if header.p_type != libc::PT_LOAD {
+                    continue;
+                }
+                if header.p_flags & libc::PF_W != 0 {
+                    into.data.push(range);
+                }
+                if first && header.p_flags & libc::PF_X != 0 {
+                    into.code.push(range);
                 }
             }
         }
         0
     }
-    let mut found: Vec<(usize, usize)> = Vec::new();
+    let mut found = Segments::default();
     // SAFETY: `found` outlives the call.
     unsafe {
         libc::dl_iterate_phdr(Some(look), (&raw mut found).cast());
     }
-    found.sort_unstable();
+    found.data.sort_unstable();
     found
 }
 

@@ -27,6 +27,7 @@ use mazurka_core::{Access, AccessKind, Claims, Mishap, Outcome, ProcessId, Rando
 
 use mazurka_memory::{Memory, MemoryOrder};
 
+use crate::alloc::Watched;
 use crate::clock::Clocks;
 use crate::local::Locals;
 use crate::loops::Loops;
@@ -314,6 +315,7 @@ pub(crate) struct Inner {
     /// Number of rounds that a thread may spin in vain before it is suspended.
     pub spins: u32,
     pub loops: Loops,
+    pub watched: Watched,
     #[cfg(feature = "symbolic")]
     pub unknowns: crate::unknowns::Unknowns,
 }

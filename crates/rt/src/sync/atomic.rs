@@ -531,6 +531,34 @@ macro_rules! atomic {
                 self.0.value.into_inner()
             }
 
+            /// Gives a function the value (loom's name). The exclusive borrow excludes all other
+            /// threads.
+            #[inline]
+            #[track_caller]
+            pub fn with_mut<R>(&mut self, f: impl FnOnce(&mut $value) -> R) -> R {
+                f(self.get_mut())
+            }
+
+            /// Reads the value without an ordering (loom's name): a plain read under a memory
+            /// model, a relaxed one else.
+            ///
+            /// # Safety
+            ///
+            /// No other thread may write at the same time.
+            #[inline]
+            #[track_caller]
+            #[allow(unsafe_code)]
+            pub unsafe fn unsync_load(&self) -> $value {
+                let modelled = world().filter(|world| world.memory.is_some());
+                let Some(world) = modelled else {
+                    return self.load(Ordering::Relaxed);
+                };
+                let this = self.here(world);
+                this.start(world);
+                let initial = this.0.value.load(Ordering::Relaxed);
+                this.load_weakly(world, initial, MemoryOrder::Plain, Location::caller())
+            }
+
             /// Returns a pointer to the value. Accesses through it are not explored.
             #[inline]
             pub const fn as_ptr(&self) -> *mut $value {

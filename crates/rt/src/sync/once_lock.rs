@@ -102,7 +102,8 @@ impl<T> OnceLock<T> {
     #[track_caller]
     pub fn set(&self, value: T) -> Result<(), T> {
         let mut value = Some(value);
-        self.here().init(|| value.take().expect("it is asked for once"));
+        self.here()
+            .init(|| value.take().expect("it is asked for once"));
         match value {
             None => Ok(()),
             Some(value) => Err(value),
@@ -112,6 +113,9 @@ impl<T> OnceLock<T> {
     #[track_caller]
     fn init(&self, f: impl FnOnce() -> T) {
         self.once.call_once_force(|_| {
+            if let Some(world) = world() {
+                world.inner.borrow_mut().watched.kept = true;
+            }
             let new = Box::into_raw(Box::new(Value {
                 value: f(),
                 before: ptr::null_mut(),

@@ -581,7 +581,10 @@ fn counts_of_references_that_are_asked_for() {
     };
     let unwrapped = sorted(move || Arc::try_unwrap(shared().0).is_ok());
     assert_eq!(unwrapped, [false, true]);
-    assert_eq!(sorted(move || Arc::into_inner(shared().0).is_some()), [false, true]);
+    assert_eq!(
+        sorted(move || Arc::into_inner(shared().0).is_some()),
+        [false, true]
+    );
     assert_eq!(sorted(move || Arc::strong_count(&shared().0)), [1, 2]);
     let alone = sorted(move || Arc::get_mut(&mut shared().0).is_some());
     assert_eq!(alone, [false, true]);
@@ -656,7 +659,8 @@ fn references_that_are_only_dropped_cost_nothing() {
                 thread::spawn(move || list.len())
             })
             .collect();
-        all.into_iter().for_each(|one| assert_eq!(one.join().unwrap(), 3));
+        all.into_iter()
+            .for_each(|one| assert_eq!(one.join().unwrap(), 3));
         assert_eq!(Arc::try_unwrap(list).unwrap(), [1, 2, 3]);
     });
     assert_eq!(found.executions, 1);

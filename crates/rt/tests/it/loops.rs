@@ -74,7 +74,10 @@ fn a_loop_that_gives_up_late() {
         ..Builder::new()
     };
     let check = move || asked.check(spins_then_parks(20, false));
-    let text = *catch_unwind(check).unwrap_err().downcast::<String>().unwrap();
+    let text = *catch_unwind(check)
+        .unwrap_err()
+        .downcast::<String>()
+        .unwrap();
     assert!(text.starts_with("deadlock"), "{text}");
 }
 
@@ -137,7 +140,11 @@ fn a_loop_that_times_out_four_times() {
         let mut flag = shared.0.lock().unwrap();
         let mut times = 0;
         while !*flag && times < 4 {
-            flag = shared.1.wait_timeout(flag, Duration::from_millis(1)).unwrap().0;
+            flag = shared
+                .1
+                .wait_timeout(flag, Duration::from_millis(1))
+                .unwrap()
+                .0;
             times += 1;
         }
         let seen = *flag;

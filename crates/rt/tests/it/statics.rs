@@ -131,7 +131,9 @@ fn statics_that_were_set_outside() {
 
 /// A static lock whose content owns memory cannot start anew, and that is said.
 #[test]
-#[should_panic(expected = "was used outside a model, so no execution can start with its first value")]
+#[should_panic(
+    expected = "was used outside a model, so no execution can start with its first value"
+)]
 fn a_static_lock_that_was_filled_outside() {
     static NAMES: Mutex<Vec<String>> = Mutex::new(Vec::new());
     NAMES.lock().unwrap().push("outside".into());

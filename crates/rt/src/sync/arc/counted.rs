@@ -95,10 +95,11 @@ impl Inner {
 
     /// Whether the current thread asks again and again within a step.
     fn is_lost_in_asking(&self, at: usize, count: Count) -> bool {
-        self.restart && self.names.regions.name(at).is_some_and(|region| {
-            let record = self.names.regions.record_of(region);
-            record.uses[count as usize].again.2 > MOST_ASKS
-        })
+        self.restart
+            && self.names.regions.name(at).is_some_and(|region| {
+                let record = self.names.regions.record_of(region);
+                record.uses[count as usize].again.2 > MOST_ASKS
+            })
     }
 
     /// Whether another thread might have dropped the last reference instead of the current one.

@@ -299,7 +299,12 @@ impl<T: ?Sized> Arc<T> {
         refuse("Arc::downgrade", Location::caller());
         let at = address(Self::as_ptr(this));
         downgraded(at);
-        uses(at, Count::Weak, Use::Changes, ("downgrade", Location::caller()));
+        uses(
+            at,
+            Count::Weak,
+            Use::Changes,
+            ("downgrade", Location::caller()),
+        );
         order(at, Count::Weak, Ordering::Acquire, None);
         Weak(ManuallyDrop::new(sync::Arc::downgrade(&this.0)))
     }
@@ -326,7 +331,12 @@ impl<T: ?Sized> Arc<T> {
     pub fn weak_count(this: &Self) -> usize {
         refuse("Arc::weak_count", Location::caller());
         let at = address(Self::as_ptr(this));
-        uses(at, Count::Weak, Use::Asks, ("weak_count", Location::caller()));
+        uses(
+            at,
+            Count::Weak,
+            Use::Asks,
+            ("weak_count", Location::caller()),
+        );
         order(at, Count::Weak, Ordering::Relaxed, None);
         sync::Arc::weak_count(&this.0)
     }
@@ -427,7 +437,12 @@ impl<T: ?Sized> Drop for Arc<T> {
             let last = sync::Arc::strong_count(&self.0) == 1;
             world.drop_arc(at, last, needs_drop::<T>(), Location::caller());
         }
-        uses(at, Count::Strong, Use::Changes, ("drop", Location::caller()));
+        uses(
+            at,
+            Count::Strong,
+            Use::Changes,
+            ("drop", Location::caller()),
+        );
         let last = sync::Arc::strong_count(&self.0) == 1;
         drop_one(at, last);
         let _ending = last.then(|| Ending(at));

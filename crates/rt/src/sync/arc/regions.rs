@@ -18,10 +18,15 @@ pub(super) enum Count {
     Weak,
 }
 
+/// The names of the counts in replays, in the order of [`Count`].
+const COUNTS: [&str; 2] = ["count", "weak"];
+
 /// The memory of an `Arc` that is alive.
 struct Region {
     start: usize,
     size: usize,
+    /// Whether the value has been dropped, and only weak references are left.
+    dropped: bool,
     thread: usize,
     number: usize,
 }
@@ -51,10 +56,6 @@ pub(super) struct Record {
 pub(super) struct WeakRecord {
     /// There are some.
     pub made: bool,
-    /// The code asks for their number.
-    pub asked: bool,
-    /// Their count is a location of a memory model.
-    pub counted: bool,
 }
 
 /// The regions that one thread has made.
@@ -81,6 +82,13 @@ impl Regions {
         }
     }
 
+    /// Whether there are values that have not been dropped.
+    pub fn are_left(&self) -> bool {
+        self.alive
+            .iter()
+            .any(|region| region.size > 0 || !region.dropped)
+    }
+
     /// Removes the region of a value that has been dropped. A name that weak references need is
     /// kept, for a region without objects.
     pub fn remove(&mut self, at: usize) {
@@ -89,7 +97,7 @@ impl Regions {
         };
         let Region { thread, number, .. } = self.alive[place];
         match self.record((thread, number)).weak.made {
-            true => self.alive[place].size = 0,
+            true => (self.alive[place].size, self.alive[place].dropped) = (0, true),
             false => drop(self.alive.remove(place)),
         }
     }
@@ -146,6 +154,27 @@ impl Regions {
         entry(&mut made.records, number).counted = true;
     }
 
+    /// Returns the counts that are shared objects of interleavings.
+    pub fn explored_counts(&self) -> impl Iterator<Item = (&'static str, (usize, usize))> {
+        let made = self.made.iter().enumerate();
+        let all = made.flat_map(|(thread, made)| {
+            let records = made.records.iter().enumerate();
+            records.map(move |(number, record)| ((thread, number), record.explored))
+        });
+        all.flat_map(|(region, explored)| {
+            let both = COUNTS.into_iter().zip(explored);
+            both.filter_map(move |(name, explored)| explored.then_some((name, region)))
+        })
+    }
+
+    /// Makes a count a shared object of interleavings.
+    pub fn explore_count(&mut self, name: &str, (thread, number): (usize, usize)) {
+        let record = entry(&mut entry(&mut self.made, thread).records, number);
+        for (known, explored) in COUNTS.into_iter().zip(&mut record.explored) {
+            *explored |= known == name;
+        }
+    }
+
     /// Returns the name of the region that contains an address, and the offset in it.
     fn find(&self, address: usize) -> Option<((usize, usize), usize)> {
         let place = self.alive.partition_point(|region| region.start <= address);
@@ -169,6 +198,7 @@ impl Inner {
         self.names.regions.insert(Region {
             start: at,
             size,
+            dropped: false,
             thread,
             number,
         });
