@@ -1,5 +1,7 @@
 //! What loom has of its own shape does what loom's does.
 
+#![allow(unsafe_code)]
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
@@ -65,7 +67,6 @@ fn cells_are_checked() {
 
 #[test]
 fn what_is_never_freed_is_a_failure() {
-    #[allow(unsafe_code)]
     fn memory(frees: usize) {
         let layout = Layout::new::<u64>();
         // SAFETY: it is freed at most once; the second time is refused.
