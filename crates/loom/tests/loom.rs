@@ -138,7 +138,9 @@ fn atomics_without_an_ordering() {
     loom::model(|| {
         let shared = Arc::new(AtomicUsize::new(1));
         let other = shared.clone();
-        thread::spawn(move || other.store(2, Relaxed)).join().unwrap();
+        thread::spawn(move || other.store(2, Relaxed))
+            .join()
+            .unwrap();
         // SAFETY: the only other thread has ended.
         assert_eq!(unsafe { shared.unsync_load() }, 2);
         let mut mine = AtomicUsize::new(3);

@@ -328,8 +328,8 @@ pub struct Summary {
     pub suspended_spins: bool,
     /// What loops that spin and then give up do after more rounds than were explored.
     pub rounds_left_out: Option<String>,
-    /// Whether threads were started and none used a shared object of this crate, so that nothing was
-    /// explored.
+    /// Whether threads were started and none used a shared object of this crate, so that nothing
+    /// was explored.
     pub nothing_shared: bool,
     /// Why the solver could not decide whether a side of a comparison is feasible; that side was
     /// not explored.

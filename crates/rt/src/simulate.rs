@@ -230,8 +230,8 @@ impl Simulator {
         self.live.set(Some(self.len));
     }
 
-    /// Lets a thread make a step that no explorer sees. Returns false if it starts a thread that was
-    /// not started before.
+    /// Lets a thread make a step that no explorer sees. Returns false if it starts a thread that
+    /// was not started before.
     pub fn step_alone(&self, process: ProcessId) -> bool {
         self.inner(|inner| inner.begin_step(process, &[]));
         self.stage.run(process, &mut Table::Known(&self.table))

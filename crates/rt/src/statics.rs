@@ -132,6 +132,21 @@ fn segments() -> Segments {
 }
 
 impl World {
+    /// Whether the object is one that this model uses itself, and not a static.
+    #[inline]
+    pub fn owns(&self, meta: &Meta) -> bool {
+        meta.known(self.inner.borrow().epoch).is_some() || !meta.is_static()
+    }
+
+    /// Returns what links an object to its cell in this model.
+    #[inline]
+    pub fn here<'a>(&self, meta: &'a Meta) -> &'a Meta {
+        match self.owns(meta) {
+            true => meta,
+            false => self.twin(meta, || Meta::at(meta.made())),
+        }
+    }
+
     /// Returns the twin of a static that the model has for all its executions.
     #[allow(unsafe_code)]
     pub fn twin<'a, T>(&self, meta: &'a Meta, make: impl FnOnce() -> T) -> &'a T {

@@ -366,21 +366,6 @@ impl World {
         found.unwrap_or_else(|registry| self.name(meta, kind, registry))
     }
 
-    /// Whether the object is one that this model uses itself, and not a static.
-    #[inline]
-    pub fn owns(&self, meta: &Meta) -> bool {
-        meta.known(self.inner.borrow().epoch).is_some() || !meta.is_static()
-    }
-
-    /// Returns what links an object to its cell in this model.
-    #[inline]
-    pub fn here<'a>(&self, meta: &'a Meta) -> &'a Meta {
-        match self.owns(meta) {
-            true => meta,
-            false => self.twin(meta, || Meta::at(meta.made())),
-        }
-    }
-
     #[cold]
     fn name(&self, meta: &Meta, kind: &'static str, registry: u32) -> u32 {
         let what = (kind, "first use");

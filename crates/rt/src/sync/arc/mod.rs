@@ -1,9 +1,9 @@
 //! `std::sync::Arc` and `Weak`, tracked.
 //!
-//! The counts are std's, and no part of any step unless the program can tell (counted.rs). Vector clocks know what the counts order, as in
-//! std: dropping a reference releases, dropping the last one acquires, and so do `get_mut`,
-//! `try_unwrap`, `into_inner`, `make_mut` and `upgrade` if they succeed. Cloning, `strong_count`
-//! and `weak_count` are relaxed.
+//! The counts are std's, and no part of any step unless the program can tell (counted.rs). Vector
+//! clocks know what the counts order, as in std: dropping a reference releases, dropping the last
+//! one acquires, and so do `get_mut`, `try_unwrap`, `into_inner`, `make_mut` and `upgrade` if they
+//! succeed. Cloning, `strong_count` and `weak_count` are relaxed.
 //!
 //! Each `Arc` that a thread of a model makes is a *region* of memory with a name (regions.rs):
 //! objects inside are named by the region.
