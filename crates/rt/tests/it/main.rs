@@ -8,6 +8,7 @@ mod hunt;
 mod loops;
 mod messages;
 mod objects;
+mod panics;
 mod random;
 mod samples;
 mod signatures;
