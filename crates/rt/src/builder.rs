@@ -23,6 +23,7 @@ use crate::world::{Inner, Place};
 /// | `MAZURKA_MAX_STEPS` | `max_steps` |
 /// | `MAZURKA_MAX_EXECUTIONS` | `max_executions` |
 /// | `MAZURKA_TIME_LIMIT` (seconds) | `time_limit` |
+/// | `MAZURKA_STEP_LIMIT` (seconds) | `step_limit` |
 /// | `MAZURKA_MAX_PREEMPTIONS` | `max_preemptions` |
 /// | `MAZURKA_MAX_DECISIONS` | `max_decisions` |
 /// | `MAZURKA_SPINS` | `spins` |
@@ -32,6 +33,7 @@ use crate::world::{Inner, Place};
 /// | `MAZURKA_REPLAY` (a schedule) | `replay` |
 /// | `MAZURKA_REPLAY_AT` (a place in the source) | `replay_at` |
 /// | `MAZURKA_REQUIRE_COMPLETE` (1) | `require_complete` |
+/// | `MAZURKA_LEAKS` (1) | `leaks` |
 ///
 /// A variable whose name is nearly one of these is an error.
 ///
@@ -51,7 +53,7 @@ pub struct Builder {
     /// The memory model. Default: sequential consistency until the program asks for a weaker
     /// ordering, then C++20's orderings (rc11) from the start.
     pub memory: Option<Memory>,
-    /// Limit on the steps of one execution. Default: 10 000, and reaching it is an error.
+    /// Limit on the steps of one execution. Default: 50 000, and reaching it is an error.
     pub max_depth: Option<u64>,
     /// Limit on the total number of steps.
     pub max_steps: Option<u64>,
@@ -59,6 +61,9 @@ pub struct Builder {
     pub max_executions: Option<u64>,
     /// Limit on time.
     pub time_limit: Option<Duration>,
+    /// Limit on the time of one step: a thread that takes longer loops without steps or really
+    /// waits, and that is an error. Default: 60 seconds, or less if `time_limit` is. On Linux only.
+    pub step_limit: Option<Duration>,
     /// Limit on preemptions of one execution: how often a thread that could go on is interrupted.
     /// With this bound, executions that differ only in the order of independent steps are not
     /// recognised as equal.
@@ -67,7 +72,7 @@ pub struct Builder {
     /// reaching it is an error.
     pub max_decisions: Option<u64>,
     /// Number of rounds that a thread may spin in vain before it is suspended until something
-    /// changes.
+    /// changes. Default: 0, and up to 8 in a loop that gives up after so many.
     pub spins: u32,
     /// How often the `compare_exchange_weak`s of a thread may fail for no reason, in an execution.
     /// Each such call is a choice then. Default: 0.
@@ -83,6 +88,9 @@ pub struct Builder {
     /// Panics if a search finds nothing and a bound was hit. Samples and replays are never complete
     /// and do not count.
     pub require_complete: bool,
+    /// Whether an [`Arc`](crate::sync::Arc) that is made in an execution and never dropped is a
+    /// failure. Not in executions that keep values in a `OnceLock`.
+    pub leaks: bool,
     /// Prints nothing if the search finds nothing.
     pub quiet: bool,
     #[doc(hidden)]
@@ -106,6 +114,7 @@ impl Default for Builder {
             max_steps: None,
             max_executions: None,
             time_limit: None,
+            step_limit: None,
             max_preemptions: None,
             max_decisions: None,
             spins: 0,
@@ -115,6 +124,7 @@ impl Default for Builder {
             replay: None,
             replay_at: None,
             require_complete: false,
+            leaks: false,
             quiet: false,
             algorithm: Algorithm::Optimal,
         }
@@ -122,12 +132,13 @@ impl Default for Builder {
 }
 
 /// The variables that are read, without what they begin with.
-const VARIABLES: [&str; 14] = [
+const VARIABLES: [&str; 16] = [
     "MEMORY",
     "MAX_DEPTH",
     "MAX_STEPS",
     "MAX_EXECUTIONS",
     "TIME_LIMIT",
+    "STEP_LIMIT",
     "MAX_PREEMPTIONS",
     "MAX_DECISIONS",
     "SPINS",
@@ -137,6 +148,7 @@ const VARIABLES: [&str; 14] = [
     "REPLAY",
     "REPLAY_AT",
     "REQUIRE_COMPLETE",
+    "LEAKS",
 ];
 
 /// Fails if one of these variables is nearly one that is read.
@@ -161,7 +173,16 @@ fn variable<T: FromStr>(name: &str, what: &str) -> Option<T> {
     }
 }
 
+/// Whether a variable is set, and not to 0.
+fn is_set(name: &str) -> bool {
+    variable(name, "1 or 0").is_some_and(|wanted: u8| wanted != 0)
+}
+
 impl Builder {
+    /// Limit on the steps of one execution, if none is given.
+    #[doc(hidden)]
+    pub const DEPTH: u64 = 50_000;
+
     /// Reads the settings from the environment.
     ///
     /// # Panics
@@ -170,18 +191,21 @@ impl Builder {
     pub fn new() -> Self {
         refuse_misspelt(std::env::vars_os().map(|(name, _)| name));
         let number = "a number";
-        let seconds: Option<f64> = variable("MAZURKA_TIME_LIMIT", "seconds");
-        let time = seconds.map(|s| match Duration::try_from_secs_f64(s) {
-            Ok(time) => time,
-            Err(_) => panic!("MAZURKA_TIME_LIMIT={s}: write seconds, or unset it"),
-        });
+        let time = |name| {
+            let seconds: Option<f64> = variable(name, "seconds");
+            seconds.map(|s| match Duration::try_from_secs_f64(s) {
+                Ok(time) => time,
+                Err(_) => panic!("{name}={s}: write seconds, or unset it"),
+            })
+        };
         let default = Self::default();
         Self {
             memory: variable("MAZURKA_MEMORY", "one of rc11, ra, tso, sc"),
             max_depth: variable("MAZURKA_MAX_DEPTH", number),
             max_steps: variable("MAZURKA_MAX_STEPS", number),
             max_executions: variable("MAZURKA_MAX_EXECUTIONS", number),
-            time_limit: time,
+            time_limit: time("MAZURKA_TIME_LIMIT"),
+            step_limit: time("MAZURKA_STEP_LIMIT"),
             max_preemptions: variable("MAZURKA_MAX_PREEMPTIONS", number),
             max_decisions: variable("MAZURKA_MAX_DECISIONS", number),
             spins: variable("MAZURKA_SPINS", number).unwrap_or(default.spins),
@@ -191,8 +215,8 @@ impl Builder {
             seed: variable("MAZURKA_SEED", number).unwrap_or(default.seed),
             replay: variable("MAZURKA_REPLAY", "a schedule"),
             replay_at: variable("MAZURKA_REPLAY_AT", "a place in the source"),
-            require_complete: variable("MAZURKA_REQUIRE_COMPLETE", "1 or 0")
-                .is_some_and(|wanted: u8| wanted != 0),
+            require_complete: is_set("MAZURKA_REQUIRE_COMPLETE"),
+            leaks: is_set("MAZURKA_LEAKS"),
             ..default
         }
     }
@@ -246,9 +270,16 @@ impl Builder {
         self.max_decisions.unwrap_or(500)
     }
 
+    /// Returns the limit on the time of one step.
+    pub(crate) fn step_limit(&self) -> Duration {
+        let longest = Duration::from_secs(60);
+        let time = self.time_limit.map_or(longest, |time| time.min(longest));
+        self.step_limit.unwrap_or(time.max(Duration::from_secs(1)))
+    }
+
     pub(crate) fn limits(&self) -> Limits {
         Limits {
-            depth: self.max_depth,
+            depth: Some(self.max_depth.unwrap_or(Self::DEPTH)),
             local: self.decisions(),
             steps: self.max_steps,
             executions: self.max_executions,
@@ -303,6 +334,8 @@ pub struct Summary {
     /// Whether spinning threads were suspended: what they do after more rounds without a change was
     /// not explored.
     pub suspended_spins: bool,
+    /// What loops that spin and then give up do after more rounds than were explored.
+    pub rounds_left_out: Option<String>,
     /// Whether threads were started and none used a shared object of this crate, so that nothing
     /// was explored.
     pub nothing_shared: bool,
@@ -327,6 +360,7 @@ impl Summary {
             weak_refused: None,
             no_weak_ordering_met: false,
             suspended_spins: inner.spun,
+            rounds_left_out: inner.loops.unexplored(),
             nothing_shared: inner.threads.len() > 1 && !inner.shared,
             #[cfg(feature = "symbolic")]
             undecided: inner.unknowns.undecided.clone(),
@@ -342,7 +376,8 @@ impl Summary {
     /// Whether no bound was hit.
     pub fn is_complete(&self) -> bool {
         let inputs = self.undecided.is_none() && self.values_left_out.is_none();
-        self.bounds.is_empty() && self.max_preemptions.is_none() && inputs && !self.random
+        let bounds = self.bounds.is_empty() && self.max_preemptions.is_none();
+        bounds && inputs && self.rounds_left_out.is_none() && !self.random
     }
 }
 
@@ -383,6 +418,7 @@ impl fmt::Display for Summary {
             let most = self.max_preemptions;
             why.extend(most.map(|n| format!("at most {n} preemptions (max_preemptions)")));
             why.extend(self.undecided.as_ref().map(|why| format!("inputs: {why}")));
+            why.extend(self.rounds_left_out.clone());
             let places = self.values_left_out.as_ref();
             why.extend(places.map(|at| format!("only some values of an input at {at}")));
             write!(f, "not complete: {}", why.join(", "))?;

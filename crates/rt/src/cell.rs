@@ -7,7 +7,7 @@ use mazurka_core::{Mishap, MishapKind};
 use mazurka_memory::Memory;
 
 use crate::names::Meta;
-use crate::world::{Failure, Pending, Place, world};
+use crate::world::{Failure, Pending, Place, World, world};
 
 pub use std::cell::{BorrowError, BorrowMutError, Cell, LazyCell, OnceCell, Ref, RefCell, RefMut};
 
@@ -95,6 +95,27 @@ impl<T: ?Sized> UnsafeCell<T> {
         result
     }
 
+    /// Begins an access that ends when what is returned is dropped, for facades of other crates.
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn access(&self, writes: bool) -> AccessOfCell {
+        let place = Location::caller();
+        let begun = self.check(writes, place);
+        let cell = world().map(|world| {
+            let cell = match world.memory {
+                Some(_) => world.cell(&self.meta, KIND),
+                None => plain(world, &self.meta),
+            };
+            (world.inner.borrow().epoch, cell)
+        });
+        AccessOfCell {
+            cell,
+            writes,
+            place,
+            begun,
+        }
+    }
+
     /// Checks an access that ends. Under a memory model it is a point in the order of the thread's
     /// accesses, so there is nothing to check if no other access came since it began.
     fn check_end(&self, writes: bool, place: Place, begun: u32) {
@@ -116,43 +137,88 @@ impl<T: ?Sized> UnsafeCell<T> {
                     "an access to an `UnsafeCell` at {place} ({memory} has no data races; use rc11)"
                 ));
             }
-            let verb = if writes { "write" } else { "read" };
             let cell = world.cell(&self.meta, KIND);
-            world.plain(cell, writes, Pending::new(None, (KIND, verb), place));
-            return world.answers();
+            return check_weakly(world, cell, writes, place);
         }
-        let (race, unwinding) = {
-            let mut inner = world.inner.borrow_mut();
-            let cell = inner.plain(&self.meta);
-            let current = inner.current;
-            let Err(race) = inner.clocks.access(current, cell, writes, place) else {
-                return 0;
-            };
-            // A race is undefined behaviour, so it is a failure even if no thread joins this one.
-            let verb = |wrote| if wrote { "writes" } else { "reads" };
-            let message = format!(
-                "data race: thread {} {} at {place}, and thread {} {} at {}; nothing orders the two",
-                inner.names.paths[current.index()],
-                verb(writes),
-                inner.names.paths[race.other.index()],
-                verb(race.wrote),
-                race.place,
-            );
-            let site = inner.failure(Failure {
-                message: message.clone(),
-                place: place.to_string(),
-            });
-            inner.effects.mishaps.push(Mishap {
-                process: Some(current),
-                kind: MishapKind::Failure,
-                site,
-            });
-            (message, inner.is_unwinding())
-        };
-        if !unwinding {
-            panic!("{race}");
-        }
+        let cell = plain(world, &self.meta);
+        check_cell(world, cell, writes, place);
         0
+    }
+}
+
+/// Returns the cell that the clocks know an `UnsafeCell` by.
+fn plain(world: &World, meta: &Meta) -> u32 {
+    let meta = world.here(meta);
+    world.inner.borrow_mut().plain(meta)
+}
+
+/// Checks an access under a memory model. Returns how many answers the thread has got.
+fn check_weakly(world: &World, cell: u32, writes: bool, place: Place) -> u32 {
+    let verb = if writes { "write" } else { "read" };
+    world.plain(cell, writes, Pending::new(None, (KIND, verb), place));
+    world.answers()
+}
+
+/// Checks an access in an interleaving.
+fn check_cell(world: &World, cell: u32, writes: bool, place: Place) {
+    let (race, unwinding) = {
+        let mut inner = world.inner.borrow_mut();
+        let current = inner.current;
+        let Err(race) = inner.clocks.access(current, cell, writes, place) else {
+            return;
+        };
+        // A race is undefined behaviour, so it is a failure even if no thread joins this one.
+        let verb = |wrote| if wrote { "writes" } else { "reads" };
+        let message = format!(
+            "data race: thread {} {} at {place}, and thread {} {} at {}; nothing orders the two",
+            inner.names.paths[current.index()],
+            verb(writes),
+            inner.names.paths[race.other.index()],
+            verb(race.wrote),
+            race.place,
+        );
+        let site = inner.failure(Failure {
+            message: message.clone(),
+            place: place.to_string(),
+        });
+        inner.effects.mishaps.push(Mishap {
+            process: Some(current),
+            kind: MishapKind::Failure,
+            site,
+        });
+        (message, inner.is_unwinding())
+    };
+    if !unwinding {
+        panic!("{race}");
+    }
+}
+
+/// An access to an [`UnsafeCell`] that has begun. It does not borrow the cell.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct AccessOfCell {
+    /// The execution, and the cell there.
+    cell: Option<(u64, u32)>,
+    writes: bool,
+    place: Place,
+    begun: u32,
+}
+
+impl Drop for AccessOfCell {
+    fn drop(&mut self) {
+        let (Some((epoch, cell)), Some(world)) = (self.cell, world()) else {
+            return;
+        };
+        if world.inner.borrow().epoch != epoch || crate::thread::panicking() {
+            return;
+        }
+        match world.memory {
+            None => check_cell(world, cell, self.writes, self.place),
+            Some(_) if world.answers() != self.begun => {
+                check_weakly(world, cell, self.writes, self.place);
+            }
+            Some(_) => {}
+        }
     }
 }
 

@@ -17,7 +17,7 @@ use crate::report::{self, Report};
 use crate::simulate::{Simulator, Stop};
 use crate::weak::Refused;
 use crate::world::world;
-use crate::{hook, inputs, say, weak};
+use crate::{facts, hook, inputs, say, weak};
 
 /// Explores a closure: every execution of its threads that is really different. Panics if any of
 /// them has a panic, a deadlock or a data race; the message lists the steps that lead to it.
@@ -106,6 +106,8 @@ pub struct Outcomes<T> {
     pub failures: u64,
     /// The bounds that were hit; if there are none, the exploration is complete.
     pub bounds: Vec<Bound>,
+    /// What loops that spin and then give up do after more rounds than were explored.
+    pub rounds_left_out: Option<String>,
     /// Number of runs that turned out to be explored already.
     #[doc(hidden)]
     pub blocked: u64,
@@ -305,8 +307,10 @@ impl Builder {
                 let mut simulator = this.observer(body, &results);
                 let goal = |_: &_| Goal::Everything;
                 let (found, _) = this.search(&mut simulator, orders, goal, &mut ())?;
+                let rounds_left_out = simulator.inner(|inner| inner.loops.unexplored());
                 drop(simulator);
                 Ok(Outcomes {
+                    rounds_left_out,
                     results: results.take(),
                     executions: found.counts.traces.unwrap_or(found.counts.executions),
                     deadlocks: found.counts.deadlocks,
@@ -453,9 +457,18 @@ impl Builder {
             Ok(schedule) => schedule,
             Err(error) => panic!("mazurka: this is no schedule: {error}"),
         };
-        if let Err(error) = inputs::give(simulator, inputs) {
+        let mut values = Vec::new();
+        for word in inputs.split_whitespace() {
+            match facts::give(simulator, word) {
+                Ok(true) => {}
+                Ok(false) => values.push(word),
+                Err(error) => panic!("mazurka: this cannot be replayed: {error}"),
+            }
+        }
+        if let Err(error) = inputs::give(simulator, &values.join(" ")) {
             panic!("mazurka: this cannot be replayed: {error}");
         }
+        simulator.start_anew();
         let most = self.limits().depth();
         let followed = persevere(simulator, |simulator| {
             simulator.back_to(0);

@@ -23,19 +23,22 @@ pub(crate) struct Input {
     pub place: String,
 }
 
-/// Splits a replay into its schedule and its inputs.
+/// Splits a replay into its schedule and its inputs, and what it knows.
 pub(crate) fn split(replay: &str) -> (&str, &str) {
     replay.split_once(BETWEEN).unwrap_or((replay, ""))
 }
 
-/// Joins a schedule and inputs to a replay.
-pub(crate) fn join(schedule: &Schedule, inputs: &[Input]) -> String {
+/// Joins a schedule, inputs and what is known to a replay.
+pub(crate) fn join(schedule: &Schedule, inputs: &[Input], facts: &[String]) -> String {
     let mut text = schedule.to_string();
-    for (at, Input { name, value, .. }) in inputs.iter().enumerate() {
+    let inputs = inputs
+        .iter()
+        .map(|input| format!("{}={}", input.name, input.value));
+    for (at, word) in inputs.chain(facts.iter().cloned()).enumerate() {
         if at == 0 {
             text.push(BETWEEN);
         }
-        let _ = write!(text, " {name}={value}");
+        let _ = write!(text, " {word}");
     }
     text
 }

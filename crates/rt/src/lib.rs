@@ -58,6 +58,7 @@
 //! need no special case for Rust code. Under a memory model `weak/` makes the same coroutines a
 //! [`Program`](mazurka_memory::Program) of `mazurka-memory`.
 
+pub mod alloc;
 #[cfg(feature = "symbolic")]
 mod arithmetic;
 mod builder;
@@ -65,12 +66,14 @@ pub mod cell;
 mod check;
 mod choose;
 mod clock;
+mod facts;
 pub mod future;
 pub mod hint;
 mod hook;
 mod inputs;
 mod life;
 mod local;
+mod loops;
 mod names;
 mod object;
 mod report;
@@ -79,10 +82,12 @@ mod say;
 mod simulate;
 mod spin;
 mod stack;
+mod statics;
 #[cfg(feature = "symbolic")]
 mod symbolic;
 pub mod sync;
 pub mod thread;
+mod trap;
 #[cfg(feature = "symbolic")]
 mod unknowns;
 mod weak;

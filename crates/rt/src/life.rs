@@ -4,6 +4,7 @@ use std::any::Any;
 
 use mazurka_core::{Access, Event, Mishap, MishapKind, ProcessId, ProcessTable, Status};
 
+use crate::alloc::Watched;
 use crate::builder::Builder;
 use crate::names::{Names, next_epoch};
 use crate::world::{Failure, Inner, Life, Pending, Place, Start, StepEffects, ThreadState, Until};
@@ -42,6 +43,8 @@ impl Inner {
             lottery: None,
             spins: wishes.spins,
             spurious: wishes.spurious_failures,
+            loops: Default::default(),
+            watched: Watched::new(wishes.leaks),
             #[cfg(feature = "symbolic")]
             unknowns: crate::unknowns::Unknowns::new(wishes.decisions()),
         }
@@ -51,6 +54,8 @@ impl Inner {
     pub fn begin(&mut self) {
         self.epoch = next_epoch();
         self.in_step = false;
+        self.loops.begin();
+        self.watched.begin();
         self.alive = 0;
         self.unwinding = 0;
         self.real_panic = std::thread::panicking();
@@ -127,6 +132,14 @@ impl Inner {
             return;
         }
         self.alive -= 1;
+        // What is leaked is a failure of the thread that ends last.
+        if self.alive == 0
+            && let Some(leak) = self.leaked()
+        {
+            let site = self.failure(leak);
+            let thread = self.me();
+            (thread.panicked, thread.failure) = (true, Some(site));
+        }
     }
 
     /// Begins the step of a thread.
@@ -142,6 +155,7 @@ impl Inner {
             thread.spin.progress();
             self.effects.joined.push(child);
             self.clocks.order(child, process);
+            self.joins_family(child.index(), process.index());
         }
     }
 

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use mazurka_core::{Execution, ProcessId, Schedule, Status, StepError};
 use mazurka_explore::{Violation, closest, first_difference, minimise, racing};
 
+use crate::facts;
 use crate::inputs::{self, Input};
 use crate::simulate::{RecordedStep, Simulator};
 use crate::world::{Inner, Place, Until};
@@ -134,7 +135,7 @@ pub(crate) fn differ(
         let marked = racing.map_or(Vec::new(), |pairs| pairs[at].to_vec());
         let lines = lines(simulator, schedule, &marked);
         let inputs = simulator.inner(|inner| inputs::collect(inner));
-        let replay = inputs::join(schedule, &inputs);
+        let replay = inputs::join(schedule, &inputs, &facts::needed(simulator, schedule));
         let _ = writeln!(text, "\n{}, by `{replay}`:", runs[at].0);
         table(&lines, &mut text);
     }
@@ -337,7 +338,7 @@ impl Report {
             (_, false) => " (●: their order matters)",
         };
         Self {
-            replay: inputs::join(schedule, &inputs),
+            replay: inputs::join(schedule, &inputs, &facts::needed(simulator, schedule)),
             what,
             steps,
             weak: Vec::new(),

@@ -13,18 +13,20 @@
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
+use std::time::Duration;
 
-use corosensei::stack::{DefaultStack, Stack};
+use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult};
 use mazurka_core::{
-    Access, Claims, Event, Execution, Fingerprint, Mishap, MishapKind, ProcessId, ProcessTable,
-    Promises, Status, StepError, Wait,
+    Access, Claims, Event, Execution, Fingerprint, Mishap, MishapKind, ProcessId, ProcessPath,
+    ProcessTable, Promises, Status, StepError, Wait,
 };
 
 use mazurka_memory::Memory;
 
 use crate::builder::Builder;
-use crate::stack::{self, Stacks};
+use crate::stack::Stacks;
+use crate::trap::Watch;
 use crate::world::{Failure, Inner, Pending, Request, Start, World, entered};
 
 /// Ends a search from within.
@@ -55,9 +57,9 @@ pub(crate) struct Stage {
     pub body: Rc<dyn Fn()>,
     pub world: Box<World>,
     coroutines: RefCell<Vec<Option<Thread>>>,
-    /// The lowest address of each thread's stack.
-    limits: RefCell<Vec<usize>>,
     stacks: RefCell<Stacks>,
+    watch: Watch,
+    step_limit: Duration,
     pub recorded: RefCell<Vec<RecordedStep>>,
 }
 
@@ -75,6 +77,7 @@ pub(crate) struct Simulator {
     /// The first access of each thread that starts before the first step.
     opening: Vec<Option<Access>>,
     guards: Vec<Access>,
+    wishes: Builder,
     /// Whether the search starts again if a run shows something that it must know from the start.
     pub searching: bool,
     /// Whether an ordering weaker than sequential consistency ends the search.
@@ -120,12 +123,40 @@ impl Simulator {
             initial: Vec::new(),
             opening: Vec::new(),
             guards: Vec::new(),
+            wishes: wishes.clone(),
             searching: true,
             switches: false,
             observe: None,
         };
         simulator.start_anew();
         simulator
+    }
+
+    /// Returns the same program, of which nothing is known yet.
+    pub fn anew(&self) -> Self {
+        let mut other = Self::new(self.stage.body.clone(), &self.wishes);
+        other.follow_inputs_of(self);
+        other
+    }
+
+    #[cfg(feature = "symbolic")]
+    fn follow_inputs_of(&mut self, other: &Self) {
+        let given = other.inner(|inner| inner.unknowns.given.clone());
+        if given.is_some() {
+            self.inner(|inner| inner.unknowns.given = given);
+            self.start_anew();
+        }
+    }
+
+    #[cfg(not(feature = "symbolic"))]
+    fn follow_inputs_of(&mut self, _: &Self) {}
+
+    /// Returns the thread of a name. Threads have numbers in the order in which they are met.
+    pub fn thread(&mut self, path: &ProcessPath) -> Option<ProcessId> {
+        let (first, rest) = path.parts().split_first()?;
+        let main = (*first == 0).then_some(ProcessId(0))?;
+        let child = |parent, &k| self.table.child(parent, k);
+        Some(rest.iter().fold(main, child))
     }
 
     /// Starts the first execution (again).
@@ -182,6 +213,10 @@ impl Simulator {
     fn run_again(&self) {
         self.live.set(None);
         self.stage.abandon(&self.table);
+        // An execution that was run to its end may have shown something new.
+        if self.searching && self.inner(|inner| inner.restart) {
+            resume_unwind(Box::new(Stop::Restart));
+        }
         let mut table = Table::Known(&self.table);
         self.stage.begin(&mut table);
         if !self.inner(|inner| inner.opens_like(&self.opening)) {
@@ -193,6 +228,13 @@ impl Simulator {
         }
         self.stage.follow(false);
         self.live.set(Some(self.len));
+    }
+
+    /// Lets a thread make a step that no explorer sees. Returns false if it starts a thread that
+    /// was not started before.
+    pub fn step_alone(&self, process: ProcessId) -> bool {
+        self.inner(|inner| inner.begin_step(process, &[]));
+        self.stage.run(process, &mut Table::Known(&self.table))
     }
 
     /// Returns the ready thread that is first in the order of names.
@@ -223,10 +265,12 @@ impl Stage {
             world: Box::new(World {
                 memory,
                 inner: RefCell::new(Inner::new(wishes)),
+                twins: Default::default(),
             }),
             coroutines: RefCell::default(),
-            limits: RefCell::default(),
             stacks: RefCell::new(Stacks::new(wishes.stack_size)),
+            watch: Watch::new(wishes.step_limit()),
+            step_limit: wishes.step_limit(),
             recorded: RefCell::default(),
         }
     }
@@ -269,7 +313,6 @@ impl Stage {
         let world: *const World = &*self.world;
         let Start { body, stack, .. } = start;
         let stack = self.stacks.borrow_mut().get(stack);
-        let limit = stack.limit().get();
         let coroutine = Coroutine::with_stack(stack, move |yielder, ()| {
             // SAFETY: the stage owns both the world and this coroutine, and drops the coroutine
             // first.
@@ -289,9 +332,7 @@ impl Stage {
         let mut coroutines = self.coroutines.borrow_mut();
         if coroutines.len() <= process.index() {
             coroutines.resize_with(process.index() + 1, || None);
-            self.limits.borrow_mut().resize(process.index() + 1, 0);
         }
-        self.limits.borrow_mut()[process.index()] = limit;
         coroutines[process.index()] = Some(coroutine);
     }
 
@@ -304,8 +345,11 @@ impl Stage {
                 diverged("a thread made a step after its end".into())
             };
             self.world.inner.borrow_mut().current = process;
-            stack::limit(self.limits.borrow()[process.index()]);
+            self.watch.enter(coroutine.trap_handler());
             let result = entered(&*self.world, || coroutine.resume(()));
+            if let Some(trap) = self.watch.leave() {
+                trap.fail(&self.world, self.step_limit);
+            }
             match result {
                 CoroutineResult::Yield(request) => {
                     self.coroutines.borrow_mut()[process.index()] = Some(coroutine);
@@ -523,6 +567,11 @@ impl Execution for Simulator {
         {
             let mut inner = self.stage.world.inner.borrow_mut();
             inner.complete(event);
+        }
+        // A loop that is tried spoils the coroutines, not what they have shown.
+        let tried = self.searching && self.try_loops();
+        {
+            let inner = self.stage.world.inner.borrow();
             if inner.restart && self.searching {
                 drop(inner);
                 resume_unwind(Box::new(Stop::Restart));
@@ -534,7 +583,7 @@ impl Execution for Simulator {
         }
         self.stage.record_step();
         self.len += 1;
-        self.live.set(Some(self.len));
+        self.live.set((!tried).then_some(self.len));
         Ok(&self.events[self.len - 1])
     }
 

@@ -17,10 +17,7 @@
 //! Why this is sound: a round that changes nothing and reads what the round before it read repeats
 //! that round, unless the thread counts its rounds or has another reason of its own to behave
 //! differently each time. So a run with such rounds shows nothing that the run without them does
-//! not show. For a loop that counts its rounds this does not hold: what the thread does when it
-//! gives up *while other threads can still go on* is explored only after `Builder::spins` rounds
-//! (1: after the first). That is why the verdict names this assumption in its scope if any thread
-//! was suspended.
+//! not show. For a loop that counts its rounds this does not hold: loops.rs finds those.
 //!
 //! As steps: the thread reads all watched cells once more and enlists with them (a read of these
 //! cells, so it races with writes as reads do), then it waits for its token. If it watches several
@@ -34,7 +31,8 @@ use mazurka_core::{Access, AccessKind, Claims, ProcessId};
 
 use crate::world::{Inner, Life, Pending, Place, TOKEN, Until, Waiter, World, wakes};
 
-/// Number of rounds in vain, while no other thread can go on, after which a thread spins for ever.
+/// Number of rounds in vain, while no other thread can go on, after which a thread spins for ever,
+/// unless it is known to give up after more.
 const PATIENCE: u32 = 200;
 /// Number of waits in a row that may time out though nothing has changed.
 const FREE_TIMEOUTS: u32 = 2;
@@ -108,6 +106,15 @@ impl Spin {
         self.timed_out += 1;
     }
 
+    /// Number of rounds in vain in a row, and of waits that have timed out.
+    pub fn rounds_in_vain(&self) -> u32 {
+        self.vain + self.timed_out
+    }
+
+    pub fn has_progressed(&self) -> bool {
+        self.progress
+    }
+
     /// Whether this round changed nothing.
     fn in_vain(&self) -> bool {
         !self.progress && !self.watched.is_empty()
@@ -137,7 +144,9 @@ impl Inner {
                 first = Some((key, other));
             }
         }
-        first.is_some_and(|((released, _), who)| who == process && released < PATIENCE)
+        let longest = self.loops.left_out().map_or(0, |(rounds, _)| rounds + 1);
+        let patience = PATIENCE.max(longest);
+        first.is_some_and(|((released, _), who)| who == process && released < patience)
     }
 
     /// Claims the cells that a thread reads again.
@@ -147,15 +156,13 @@ impl Inner {
         }
     }
 
-    /// Whether any watched cell of the current thread has changed since it was read.
-    fn has_changed(&mut self) -> bool {
-        let watched = std::mem::take(&mut self.me().spin.watched);
-        let changed = watched.iter().any(|w| {
+    /// Whether any cell that a thread watches has changed since it was read.
+    pub fn has_changed(&self, process: ProcessId) -> bool {
+        let watched = &self.threads[process.index()].spin.watched;
+        watched.iter().any(|w| {
             let changes = self.cells[w.cell as usize].changes;
             changes[usize::from(w.what == wakes::STATE)] != w.seen
-        });
-        self.me().spin.watched = watched;
-        changed
+        })
     }
 
     /// Enlists the current thread for every change of its watched cells.
@@ -193,11 +200,14 @@ impl World {
         }
         let vain = {
             let mut inner = self.inner.borrow_mut();
-            let spins = inner.spins;
+            let rounds = inner.loops.rounds(place);
+            let spins = inner.spins.max(rounds);
+            let probing = inner.probing;
+            inner.loops.gave_up |= probing && inner.threads[inner.current.index()].spin.progress;
             let spin = &mut inner.me().spin;
             let vain = spin.in_vain() && {
                 spin.vain += 1;
-                spin.vain > spins
+                spin.vain > spins && !probing
             };
             if !vain {
                 if spin.progress {
@@ -215,10 +225,12 @@ impl World {
 
     /// Whether the current thread has timed out too often in rounds that changed nothing. If not, a
     /// new round begins.
-    fn timed_out_in_vain(&self) -> bool {
+    fn timed_out_in_vain(&self, place: Place) -> bool {
         let mut inner = self.inner.borrow_mut();
+        let free = FREE_TIMEOUTS.max(inner.loops.rounds(place));
+        let probing = inner.probing;
         let spin = &mut inner.me().spin;
-        let vain = spin.timed_out >= FREE_TIMEOUTS && spin.in_vain();
+        let vain = spin.timed_out >= free && spin.in_vain() && !probing;
         if !vain {
             spin.start_round();
         }
@@ -231,7 +243,7 @@ impl World {
         if self.memory.is_some() {
             return self.end_round(verb, place);
         }
-        if self.timed_out_in_vain() {
+        if self.timed_out_in_vain(place) {
             self.look_again(None, verb, place);
             self.inner.borrow_mut().me().spin.start_round();
         }
@@ -239,6 +251,11 @@ impl World {
 
     /// Suspends a spinning thread. `also` is a cell that it has enlisted with already.
     fn look_again(&self, also: Option<u32>, verb: &'static str, place: Place) {
+        {
+            let mut inner = self.inner.borrow_mut();
+            let current = inner.current;
+            inner.loops.suspended(current, place);
+        }
         self.turn(Pending {
             second: also.map(Access::read),
             watches: true,
@@ -246,7 +263,7 @@ impl World {
         });
         let token = {
             let mut inner = self.inner.borrow_mut();
-            if inner.has_changed() {
+            if inner.has_changed(inner.current) {
                 drop(inner);
                 return self.note(|| "something has changed".into());
             }
@@ -299,7 +316,7 @@ impl World {
         what: (&'static str, &'static str),
         place: Place,
     ) -> bool {
-        if self.timed_out_in_vain() {
+        if self.timed_out_in_vain(place) {
             self.look_again(Some(cell), what.1, place);
         }
         self.turn(Pending::new(Some(Access::write(cell)), what, place));

@@ -376,6 +376,24 @@ where
     Builder::new().spawn(f).expect("failed to spawn thread")
 }
 
+/// Starts a thread of a model that may share what cannot be sent, for facades of other crates: all
+/// threads of a model run on one real thread.
+///
+/// # Panics
+///
+/// Outside a model.
+#[doc(hidden)]
+#[track_caller]
+pub fn spawn_local<F, T>(f: F) -> JoinHandle<T>
+where
+    F: FnOnce() -> T + 'static,
+    T: 'static,
+{
+    let world = world().expect("a thread is started outside a model");
+    let native = Native::start(world, f, Builder::new(), Location::caller());
+    JoinHandle(Handle::Model(native))
+}
+
 /// Settings for a new thread; the counterpart of [`std::thread::Builder`].
 #[must_use = "must eventually spawn the thread"]
 #[derive(Debug, Default)]

@@ -27,10 +27,13 @@ use mazurka_core::{Access, AccessKind, Claims, Mishap, Outcome, ProcessId, Rando
 
 use mazurka_memory::{Memory, MemoryOrder};
 
+use crate::alloc::Watched;
 use crate::clock::Clocks;
 use crate::local::Locals;
+use crate::loops::Loops;
 use crate::names::{Meta, Names};
 use crate::spin::Spin;
+use crate::statics::Twins;
 use crate::weak::{Asking, Chosen};
 
 /// A location in the user's source.
@@ -307,7 +310,7 @@ pub(crate) struct Inner {
     pub spun: bool,
     /// Whether an object has been used, in any execution.
     pub shared: bool,
-    /// Whether a spinning thread is only asked how long it looks again, under a memory model.
+    /// Whether a spinning thread is only asked how long it looks again.
     pub probing: bool,
     /// Choices are drawn from here, if schedules are random.
     pub lottery: Option<Random>,
@@ -315,6 +318,8 @@ pub(crate) struct Inner {
     pub spins: u32,
     /// How often those of one thread may.
     pub spurious: u32,
+    pub loops: Loops,
+    pub watched: Watched,
     #[cfg(feature = "symbolic")]
     pub unknowns: crate::unknowns::Unknowns,
 }
@@ -324,6 +329,7 @@ pub(crate) struct World {
     /// Whether a memory model answers the accesses (weak/mod.rs).
     pub memory: Option<Memory>,
     pub inner: RefCell<Inner>,
+    pub twins: Twins,
 }
 
 thread_local! {
@@ -359,6 +365,7 @@ impl World {
     /// Returns the cell of an object. Naming the object may take a step.
     #[inline]
     pub fn cell(&self, meta: &Meta, kind: &'static str) -> u32 {
+        let meta = self.here(meta);
         let found = self.inner.borrow_mut().find(meta, kind);
         found.unwrap_or_else(|registry| self.name(meta, kind, registry))
     }

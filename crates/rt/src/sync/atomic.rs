@@ -183,7 +183,25 @@ macro_rules! atomic {
                 world.cell(&self.0.meta, Self::KIND)
             }
 
-            /// Gives a static its first value again when an execution starts.
+            /// Returns the atomic that this model uses: it has its own of a static.
+            #[inline]
+            fn here(&self, world: &World) -> &Self {
+                let meta = &self.0.meta;
+                if world.owns(meta) {
+                    return self;
+                }
+                world.twin(meta, || {
+                    let value = self.0.value.load(Ordering::Relaxed);
+                    Self(Shared {
+                        meta: Meta::at(meta.made()),
+                        value: real::$name::new(value),
+                        initial: real::$name::new(value),
+                    })
+                })
+            }
+
+            /// Gives an atomic that outlives an execution its first value again when the next one
+            /// starts.
             #[inline]
             fn start(&self, world: &World) {
                 let epoch = world.inner.borrow().epoch;
@@ -204,18 +222,19 @@ macro_rules! atomic {
                 let Some(world) = world() else {
                     return self.0.value.load(order);
                 };
+                let this = self.here(world);
                 if world.memory.is_some() {
-                    self.start(world);
+                    this.start(world);
                     // The real atomic also checks that the ordering is valid for loads.
-                    let initial = self.0.value.load(order);
+                    let initial = this.0.value.load(order);
                     let (what, place) = ((Self::KIND, "load"), Location::caller());
                     let chosen = world.chosen(Ordered::Load, order_of(order).into(), what, place);
-                    return self.load_weakly(world, initial, chosen.order, place);
+                    return this.load_weakly(world, initial, chosen.order, place);
                 }
-                let cell = self.cell(world);
+                let cell = this.cell(world);
                 world.turn(Pending::read(cell, (Self::KIND, "load"), Location::caller()));
                 // The real atomic also checks that the ordering is valid for loads.
-                let value = self.0.value.load(order);
+                let value = this.0.value.load(order);
                 world.inner.borrow_mut().read_value(cell, order);
                 world.note(|| format!("{value:?}"));
                 value
@@ -228,7 +247,8 @@ macro_rules! atomic {
                 let Some(world) = world() else {
                     return self.0.value.store(value, order);
                 };
-                let cell = self.cell(world);
+                let this = self.here(world);
+                let cell = this.cell(world);
                 let pending = Pending::write(cell, (Self::KIND, "store"), Location::caller());
                 if world.memory.is_some() {
                     check_store(order);
@@ -238,8 +258,8 @@ macro_rules! atomic {
                     return world.note(|| format!("{value:?}"));
                 }
                 world.turn(pending);
-                let old = self.0.value.load(Ordering::Relaxed);
-                self.0.value.store(value, order);
+                let old = this.0.value.load(Ordering::Relaxed);
+                this.0.value.store(value, order);
                 world.inner.borrow_mut().wrote_value(cell, order, old != value, false);
                 world.note(|| format!("{value:?}"));
             }
@@ -294,6 +314,7 @@ macro_rules! atomic {
                 let Some(world) = world() else {
                     return change(&self.0.value);
                 };
+                let this = self.here(world);
                 if world.memory.is_some() {
                     let change = |old| {
                         let value = real::$name::new(old);
@@ -303,17 +324,17 @@ macro_rules! atomic {
                     let (written, what) = (order_of(order).into(), (Self::KIND, verb));
                     let orders = world.chosen(Ordered::Update, written, what, place);
                     let what = (verb, place);
-                    let (old, new) = self.update_weakly(world, orders, &change, what);
+                    let (old, new) = this.update_weakly(world, orders, &change, what);
                     world.note(|| match new {
                         Some(new) => format!("{old:?} → {new:?}"),
                         None => format!("{old:?}"),
                     });
                     return old;
                 }
-                let cell = self.cell(world);
+                let cell = this.cell(world);
                 world.turn(Pending::write(cell, (Self::KIND, verb), place));
-                let old = change(&self.0.value);
-                let new = self.0.value.load(Ordering::Relaxed);
+                let old = change(&this.0.value);
+                let new = this.0.value.load(Ordering::Relaxed);
                 {
                     let mut inner = world.inner.borrow_mut();
                     inner.read_value(cell, of_load(order));
@@ -417,21 +438,22 @@ macro_rules! atomic {
                 let Some(world) = world() else {
                     return self.0.value.compare_exchange(current, new, success, failure);
                 };
+                let this = self.here(world);
                 if world.memory.is_some() {
                     check_exchange(success, failure);
                     let change = |old| (old == current).then_some(new);
                     let orders = Self::chosen(world, [success, failure], (verb, place));
                     let what = (verb, place);
-                    let (old, wrote) = self.update_weakly(world, orders, &change, what);
+                    let (old, wrote) = this.update_weakly(world, orders, &change, what);
                     world.note(|| match wrote {
                         Some(new) => format!("{old:?} → {new:?}"),
                         None => format!("{old:?}, not {current:?}: failed"),
                     });
                     return if wrote.is_some() { Ok(old) } else { Err(old) };
                 }
-                let cell = self.cell(world);
+                let cell = this.cell(world);
                 world.turn(Pending::write(cell, (Self::KIND, verb), place));
-                let result = self.0.value.compare_exchange(current, new, success, failure);
+                let result = this.0.value.compare_exchange(current, new, success, failure);
                 {
                     let mut inner = world.inner.borrow_mut();
                     match result {
@@ -466,11 +488,12 @@ macro_rules! atomic {
                     None => self.load(fetch_order),
                     Some(world) => {
                         // It has the ordering of an exchange that fails.
-                        self.start(world);
-                        let initial = self.0.value.load(fetch_order);
+                        let this = self.here(world);
+                        this.start(world);
+                        let initial = this.0.value.load(fetch_order);
                         let what = ("fetch_update", place);
                         let orders = Self::chosen(world, [set_order, fetch_order], what);
-                        self.load_weakly(world, initial, orders.failure, place)
+                        this.load_weakly(world, initial, orders.failure, place)
                     }
                 };
                 while let Some(new) = f(old) {
@@ -533,6 +556,34 @@ macro_rules! atomic {
                 self.0.value.into_inner()
             }
 
+            /// Gives a function the value (loom's name). The exclusive borrow excludes all other
+            /// threads.
+            #[inline]
+            #[track_caller]
+            pub fn with_mut<R>(&mut self, f: impl FnOnce(&mut $value) -> R) -> R {
+                f(self.get_mut())
+            }
+
+            /// Reads the value without an ordering (loom's name): a plain read under a memory
+            /// model, a relaxed one else.
+            ///
+            /// # Safety
+            ///
+            /// No other thread may write at the same time.
+            #[inline]
+            #[track_caller]
+            #[allow(unsafe_code)]
+            pub unsafe fn unsync_load(&self) -> $value {
+                let modelled = world().filter(|world| world.memory.is_some());
+                let Some(world) = modelled else {
+                    return self.load(Ordering::Relaxed);
+                };
+                let this = self.here(world);
+                this.start(world);
+                let initial = this.0.value.load(Ordering::Relaxed);
+                this.load_weakly(world, initial, MemoryOrder::Plain, Location::caller())
+            }
+
             /// Returns a pointer to the value. Accesses through it are not explored.
             #[inline]
             pub const fn as_ptr(&self) -> *mut $value {
@@ -560,13 +611,17 @@ macro_rules! atomic {
 
         impl$(<$param>)? fmt::Debug for $name$(<$param>)? {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                match world().filter(|world| world.memory.is_some()) {
-                    None => self.0.value.fmt(f),
-                    Some(world) => {
-                        self.start(world);
-                        let initial = self.0.value.load(Ordering::Relaxed);
+                let Some(world) = world() else {
+                    return self.0.value.fmt(f);
+                };
+                let this = self.here(world);
+                match world.memory {
+                    None => this.0.value.fmt(f),
+                    Some(_) => {
+                        this.start(world);
+                        let initial = this.0.value.load(Ordering::Relaxed);
                         let place = Location::caller();
-                        let value = self.load_weakly(world, initial, MemoryOrder::Relaxed, place);
+                        let value = this.load_weakly(world, initial, MemoryOrder::Relaxed, place);
                         fmt::Debug::fmt(&value, f)
                     }
                 }
@@ -661,8 +716,11 @@ impl<T> Default for AtomicPtr<T> {
 
 impl<T> fmt::Pointer for AtomicPtr<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match world().filter(|world| world.memory.is_some()) {
-            None => fmt::Pointer::fmt(&self.0.value, f),
+        let Some(world) = world() else {
+            return fmt::Pointer::fmt(&self.0.value, f);
+        };
+        match world.memory {
+            None => fmt::Pointer::fmt(&self.here(world).0.value, f),
             Some(_) => fmt::Pointer::fmt(&self.load(Ordering::Relaxed), f),
         }
     }

@@ -49,7 +49,7 @@ pub(super) fn try_unjudged<G>(result: TryLockResult<G>) -> Option<G> {
 
 /// The common methods of locks: `inner` is std's lock, and threads of a model set `poisoned`.
 macro_rules! lock {
-    ($lock:ident) => {
+    ($lock:ident, $try_all:ident) => {
         impl<T> $lock<T> {
             /// Makes a free lock.
             #[track_caller]
@@ -57,6 +57,7 @@ macro_rules! lock {
                 Self {
                     meta: Meta::new(),
                     poisoned: AtomicBool::new(false),
+                    used: AtomicBool::new(false),
                     inner: sync::$lock::new(value),
                 }
             }
@@ -69,13 +70,47 @@ macro_rules! lock {
         }
 
         impl<T: ?Sized> $lock<T> {
+            /// Returns the lock that threads of this model use: a static has one in each execution
+            /// (statics.rs).
+            #[inline]
+            fn here(&self) -> &Self {
+                match world() {
+                    None => self.used.store(true, Ordering::Relaxed),
+                    Some(world) if !world.owns(&self.meta) => return self.twin(world),
+                    Some(_) => {}
+                }
+                self
+            }
+
+            #[cold]
+            fn twin(&self, world: &World) -> &Self {
+                let used = self.used.load(Ordering::Relaxed);
+                if used && std::mem::needs_drop::<T>() {
+                    panic!(
+                        "the static {} made at {} was used outside a model, so no execution can start with its first value: \
+                         make it by `lazy_static!` or `LazyLock`",
+                        stringify!($lock),
+                        self.meta.made()
+                    );
+                }
+                // SAFETY: the lock was made by the compiler and not used since, so it owns no
+                // memory; or its content has no destructor.
+                #[allow(unsafe_code)]
+                unsafe {
+                    world.twin_of_bytes(&self.meta, self, |twin| {
+                        !matches!(twin.inner.$try_all(), Err(TryLockError::WouldBlock))
+                    })
+                }
+            }
+
             /// Whether a thread panicked while changing the data.
             pub fn is_poisoned(&self) -> bool {
+                let this = self.here();
                 if let Some(world) = world().filter(|world| world.memory.is_some()) {
                     let kind = stringify!($lock);
                     world.refuse(format!("`{kind}::is_poisoned` of a lock that is not held"));
                 }
-                self.poisons()
+                this.poisons()
             }
 
             /// Whether a thread panicked while changing the data, if this one holds the lock.
@@ -96,8 +131,9 @@ macro_rules! lock {
 
             /// Clears the poison that a panic while changing the data has left.
             pub fn clear_poison(&self) {
-                self.poisoned.store(false, Ordering::Relaxed);
-                self.inner.clear_poison();
+                let this = self.here();
+                this.poisoned.store(false, Ordering::Relaxed);
+                this.inner.clear_poison();
             }
 
             /// Returns the data. The exclusive borrow excludes all other threads.
@@ -109,7 +145,7 @@ macro_rules! lock {
 
         impl<T: ?Sized + fmt::Debug> fmt::Debug for $lock<T> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                self.inner.fmt(f)
+                self.here().inner.fmt(f)
             }
         }
 

@@ -17,6 +17,8 @@ use crate::world::{Pending, Place, Until, World, world};
 pub struct Mutex<T: ?Sized> {
     meta: Meta,
     poisoned: AtomicBool,
+    /// Whether it has been used outside a model.
+    used: AtomicBool,
     inner: sync::Mutex<T>,
 }
 
@@ -35,7 +37,7 @@ pub struct MutexGuard<'a, T: ?Sized + 'a> {
     place: Place,
 }
 
-lock!(Mutex);
+lock!(Mutex, try_lock);
 guard!(mut MutexGuard);
 
 impl<T: ?Sized> Mutex<T> {
@@ -80,18 +82,20 @@ impl<T: ?Sized> Mutex<T> {
 
     /// The same, with the place of a caller that had given the lock up to wait.
     pub(crate) fn lock_at(&self, place: Place) -> LockResult<MutexGuard<'_, T>> {
-        let cell = world().map(|world| self.acquire(world, place));
-        let inner = unjudged(self.inner.lock());
-        judged(self.poisons(), self.guard(inner, cell, place))
+        let this = self.here();
+        let cell = world().map(|world| this.acquire(world, place));
+        let inner = unjudged(this.inner.lock());
+        judged(this.poisons(), this.guard(inner, cell, place))
     }
 
     /// Takes the lock if it is free.
     #[track_caller]
     pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
         let place = Location::caller();
+        let this = self.here();
         let mut taken = None;
         if let Some(world) = world() {
-            let cell = world.cell(&self.meta, Self::KIND);
+            let cell = world.cell(&this.meta, Self::KIND);
             let what = (Self::KIND, "try_lock");
             let pending = Pending::lock(AccessKind::Acquire, cell, what, place);
             let free = match world.memory {
@@ -109,9 +113,9 @@ impl<T: ?Sized> Mutex<T> {
             inner.take(cell, place);
             taken = Some(cell);
         }
-        let inner = try_unjudged(self.inner.try_lock()).ok_or(TryLockError::WouldBlock)?;
-        let guard = self.guard(inner, taken, place);
-        judged(self.poisons(), guard).map_err(TryLockError::Poisoned)
+        let inner = try_unjudged(this.inner.try_lock()).ok_or(TryLockError::WouldBlock)?;
+        let guard = this.guard(inner, taken, place);
+        judged(this.poisons(), guard).map_err(TryLockError::Poisoned)
     }
 }
 

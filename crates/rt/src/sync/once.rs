@@ -80,6 +80,22 @@ impl Once {
         }
     }
 
+    pub(super) fn meta(&self) -> &Meta {
+        &self.meta
+    }
+
+    /// Makes another one in the same state, for a model.
+    pub(super) fn twin(&self) -> Self {
+        let real = sync::Once::new();
+        if self.real.is_completed() {
+            real.call_once(|| ());
+        }
+        Self {
+            meta: Meta::at(self.meta.made()),
+            real,
+        }
+    }
+
     /// Returns its cell. A static that outlives an execution has run nothing when the next one
     /// starts.
     fn cell(&self, world: &World) -> u32 {

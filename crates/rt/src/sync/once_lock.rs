@@ -12,6 +12,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use super::Once;
+use crate::world::world;
 
 /// A value that is set once; the counterpart of [`std::sync::OnceLock`]. A static that outlives an
 /// execution is empty when the next one starts; the old value stays where it is.
@@ -50,6 +51,21 @@ impl<T> OnceLock<T> {
         }
     }
 
+    /// Returns the lock that this model uses: it has its own of a static (statics.rs).
+    fn here(&self) -> &Self {
+        match world() {
+            Some(world) if !world.owns(self.once.meta()) => {
+                let meta = self.once.meta();
+                world.twin(meta, || Self {
+                    once: self.once.twin(),
+                    last: AtomicPtr::new(self.last.load(Ordering::Acquire)),
+                    owned: PhantomData,
+                })
+            }
+            _ => self,
+        }
+    }
+
     /// Returns the value that was set last. `once` must be done.
     fn value(&self) -> &T {
         let last = self.last.load(Ordering::Acquire);
@@ -62,7 +78,8 @@ impl<T> OnceLock<T> {
     /// Returns the value, if it is set.
     #[track_caller]
     pub fn get(&self) -> Option<&T> {
-        self.once.is_completed().then(|| self.value())
+        let this = self.here();
+        this.once.is_completed().then(|| this.value())
     }
 
     /// Returns the value, if it is set.
@@ -76,15 +93,17 @@ impl<T> OnceLock<T> {
     /// Waits for the value and returns it.
     #[track_caller]
     pub fn wait(&self) -> &T {
-        self.once.wait_force();
-        self.value()
+        let this = self.here();
+        this.once.wait_force();
+        this.value()
     }
 
     /// Sets the value, unless it is set already.
     #[track_caller]
     pub fn set(&self, value: T) -> Result<(), T> {
         let mut value = Some(value);
-        self.init(|| value.take().expect("it is asked for once"));
+        self.here()
+            .init(|| value.take().expect("it is asked for once"));
         match value {
             None => Ok(()),
             Some(value) => Err(value),
@@ -94,6 +113,9 @@ impl<T> OnceLock<T> {
     #[track_caller]
     fn init(&self, f: impl FnOnce() -> T) {
         self.once.call_once_force(|_| {
+            if let Some(world) = world() {
+                world.inner.borrow_mut().watched.kept = true;
+            }
             let new = Box::into_raw(Box::new(Value {
                 value: f(),
                 before: ptr::null_mut(),
@@ -115,8 +137,9 @@ impl<T> OnceLock<T> {
     where
         F: FnOnce() -> T,
     {
-        self.init(f);
-        self.value()
+        let this = self.here();
+        this.init(f);
+        this.value()
     }
 
     /// Takes the value out and leaves the lock empty.

@@ -25,6 +25,8 @@ const KIND: &str = "RwLock";
 pub struct RwLock<T: ?Sized> {
     meta: Meta,
     poisoned: AtomicBool,
+    /// Whether it has been used outside a model.
+    used: AtomicBool,
     inner: sync::RwLock<T>,
 }
 
@@ -114,7 +116,7 @@ impl World {
     }
 }
 
-lock!(RwLock);
+lock!(RwLock, try_write);
 guard!(RwLockReadGuard);
 guard!(mut RwLockWriteGuard);
 
@@ -211,9 +213,10 @@ impl<T: ?Sized> RwLock<T> {
             until: Until::Read(cell),
             ..Pending::read(cell, (KIND, "read"), place)
         };
-        let cell = self.acquire(pending, |inner, cell| inner.take_to_read(cell, place));
-        let guard = self.read_guard(unjudged(self.inner.read()), cell, place);
-        judged(self.poisons(), guard)
+        let this = self.here();
+        let cell = this.acquire(pending, |inner, cell| inner.take_to_read(cell, place));
+        let guard = this.read_guard(unjudged(this.inner.read()), cell, place);
+        judged(this.poisons(), guard)
     }
 
     /// Waits for write access.
@@ -224,9 +227,10 @@ impl<T: ?Sized> RwLock<T> {
             until: Until::Write(cell),
             ..Pending::new(Some(Access::write(cell)), (KIND, "write"), place)
         };
-        let cell = self.acquire(pending, |inner, cell| inner.take(cell, place));
-        let guard = self.write_guard(unjudged(self.inner.write()), cell, place);
-        judged(self.poisons(), guard)
+        let this = self.here();
+        let cell = this.acquire(pending, |inner, cell| inner.take(cell, place));
+        let guard = this.write_guard(unjudged(this.inner.write()), cell, place);
+        judged(this.poisons(), guard)
     }
 
     /// Takes the lock for reading if that is possible now.
@@ -234,12 +238,13 @@ impl<T: ?Sized> RwLock<T> {
     pub fn try_read(&self) -> TryLockResult<RwLockReadGuard<'_, T>> {
         let place = Location::caller();
         let pending = |cell| Pending::read(cell, (KIND, "try_read"), place);
-        let cell = self.try_acquire(Until::Read, pending, |inner, cell| {
+        let this = self.here();
+        let cell = this.try_acquire(Until::Read, pending, |inner, cell| {
             inner.take_to_read(cell, place);
         })?;
-        let inner = try_unjudged(self.inner.try_read()).ok_or(TryLockError::WouldBlock)?;
-        let guard = self.read_guard(inner, cell, place);
-        judged(self.poisons(), guard).map_err(TryLockError::Poisoned)
+        let inner = try_unjudged(this.inner.try_read()).ok_or(TryLockError::WouldBlock)?;
+        let guard = this.read_guard(inner, cell, place);
+        judged(this.poisons(), guard).map_err(TryLockError::Poisoned)
     }
 
     /// Takes the lock for writing if that is possible now.
@@ -247,12 +252,13 @@ impl<T: ?Sized> RwLock<T> {
     pub fn try_write(&self) -> TryLockResult<RwLockWriteGuard<'_, T>> {
         let place = Location::caller();
         let pending = |cell| Pending::new(Some(Access::write(cell)), (KIND, "try_write"), place);
-        let cell = self.try_acquire(Until::Write, pending, |inner, cell| {
+        let this = self.here();
+        let cell = this.try_acquire(Until::Write, pending, |inner, cell| {
             inner.take(cell, place);
         })?;
-        let inner = try_unjudged(self.inner.try_write()).ok_or(TryLockError::WouldBlock)?;
-        let guard = self.write_guard(inner, cell, place);
-        judged(self.poisons(), guard).map_err(TryLockError::Poisoned)
+        let inner = try_unjudged(this.inner.try_write()).ok_or(TryLockError::WouldBlock)?;
+        let guard = this.write_guard(inner, cell, place);
+        judged(this.poisons(), guard).map_err(TryLockError::Poisoned)
     }
 }
 

@@ -145,6 +145,7 @@ impl Builder {
         let explored = self.explore_weakly(&mut program, &way).map_err(Refused)?;
         drop(program);
         Ok(Outcomes {
+            rounds_left_out: None,
             results: results.take(),
             executions: explored.executions,
             deadlocks: explored.deadlocks,

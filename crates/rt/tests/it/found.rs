@@ -560,3 +560,134 @@ fn a_deadlock_while_unwinding() {
     });
     assert_eq!(seen, BTreeSet::from([(false, false)]));
 }
+
+/// Returns the results of a closure, in order.
+fn sorted<T: Ord + 'static>(f: impl Fn() -> T + Send + Sync + 'static) -> Vec<T> {
+    let found = Builder::new().outcomes(f);
+    assert_eq!((found.failures, found.deadlocks), (0, 0));
+    assert!(found.bounds.is_empty());
+    let mut results = found.results;
+    results.sort_unstable();
+    results
+}
+
+/// Whether another thread still has its reference is explored, where the program asks.
+#[test]
+fn counts_of_references_that_are_asked_for() {
+    let shared = || {
+        let one = Arc::new(7);
+        let other = one.clone();
+        (one, thread::spawn(move || drop(other)))
+    };
+    let unwrapped = sorted(move || Arc::try_unwrap(shared().0).is_ok());
+    assert_eq!(unwrapped, [false, true]);
+    assert_eq!(
+        sorted(move || Arc::into_inner(shared().0).is_some()),
+        [false, true]
+    );
+    assert_eq!(sorted(move || Arc::strong_count(&shared().0)), [1, 2]);
+    let alone = sorted(move || Arc::get_mut(&mut shared().0).is_some());
+    assert_eq!(alone, [false, true]);
+    let made = sorted(move || {
+        let mut one = shared().0;
+        let before = Arc::as_ptr(&one);
+        Arc::make_mut(&mut one);
+        before == Arc::as_ptr(&one)
+    });
+    assert_eq!(made, [false, true]);
+    let upgraded = sorted(|| {
+        let one = Arc::new(7);
+        let weak = Arc::downgrade(&one);
+        let other = thread::spawn(move || weak.upgrade().is_some());
+        drop(one);
+        other.join().unwrap()
+    });
+    assert_eq!(upgraded, [false, true]);
+    let weak = sorted(|| {
+        let one = Arc::new(7);
+        let weak = Arc::downgrade(&one);
+        thread::spawn(move || drop(weak));
+        (Arc::weak_count(&one), Arc::strong_count(&one))
+    });
+    assert_eq!(weak, [(0, 1), (1, 1)]);
+}
+
+/// Of two threads that drop the last references either may run the destructor, and both may
+/// get the value but only one does.
+#[test]
+fn the_last_reference_is_of_any_thread() {
+    struct Tells(Arc<AtomicU32>);
+    impl Drop for Tells {
+        fn drop(&mut self) {
+            let name = thread::current().name().map_or(0, |name| name.len() as u32);
+            self.0.store(name, SeqCst);
+        }
+    }
+    let last = sorted(|| {
+        let seen = Arc::new(AtomicU32::new(0));
+        let one = Arc::new(Tells(seen.clone()));
+        let all: Vec<_> = ["a", "bb", "ccc"]
+            .map(|name| {
+                let one = one.clone();
+                let named = thread::Builder::new().name(name.into());
+                named.spawn(move || drop(one)).unwrap()
+            })
+            .into();
+        drop(one);
+        all.into_iter().for_each(|one| one.join().unwrap());
+        seen.load(SeqCst)
+    });
+    assert_eq!(last, [1, 2, 3, 4], "main is the fourth");
+    let inner = sorted(|| {
+        let one = Arc::new(7);
+        let other = one.clone();
+        let other = thread::spawn(move || Arc::into_inner(other).is_some());
+        let mine = Arc::into_inner(one).is_some();
+        (mine, other.join().unwrap())
+    });
+    assert_eq!(inner, [(false, true), (true, false)]);
+}
+
+/// What cannot tell pays nothing.
+#[test]
+fn references_that_are_only_dropped_cost_nothing() {
+    let found = Builder::new().check(|| {
+        let list = Arc::new(vec![1, 2, 3]);
+        let all: Vec<_> = (0..4)
+            .map(|_| {
+                let list = list.clone();
+                thread::spawn(move || list.len())
+            })
+            .collect();
+        all.into_iter()
+            .for_each(|one| assert_eq!(one.join().unwrap(), 3));
+        assert_eq!(Arc::try_unwrap(list).unwrap(), [1, 2, 3]);
+    });
+    assert_eq!(found.executions, 1);
+    let found = Builder::new().check(|| {
+        let list = Arc::new(vec![1, 2, 3]);
+        for _ in 0..4 {
+            let list = list.clone();
+            thread::spawn(move || list.len());
+        }
+    });
+    assert_eq!(found.executions, 1);
+}
+
+/// A loop that waits for the other references to go.
+#[test]
+fn a_loop_that_asks_for_a_count() {
+    let found = Builder::new().check(|| {
+        let one = Arc::new(AtomicU32::new(0));
+        let other = one.clone();
+        thread::spawn(move || {
+            other.store(1, SeqCst);
+            drop(other);
+        });
+        while Arc::strong_count(&one) > 1 {
+            thread::yield_now();
+        }
+        assert_eq!(one.load(SeqCst), 1);
+    });
+    assert!(found.is_complete());
+}

@@ -5,6 +5,7 @@ mod counts;
 mod examples;
 mod found;
 mod hunt;
+mod loops;
 mod messages;
 mod objects;
 mod panics;

@@ -3,8 +3,8 @@
 use std::sync::Mutex as StdMutex;
 
 use mazurka_rt::sync::atomic::{AtomicU64, Ordering::SeqCst};
-use mazurka_rt::sync::{Arc, OnceLock};
-use mazurka_rt::{Builder, model, thread};
+use mazurka_rt::sync::{Arc, Condvar, LazyLock, Mutex, Once, OnceLock, RwLock};
+use mazurka_rt::{Builder, lazy_static, model, thread};
 
 /// A reference to the value of a static may survive the execution: the value stays where it is.
 #[test]
@@ -54,34 +54,125 @@ fn values_of_all_executions_are_dropped() {
     assert_eq!(made.load(SeqCst), dropped.load(SeqCst));
 }
 
-/// Two models at the same time, as parallel tests: what they conclude may be wrong, the memory may
-/// not.
+/// Two models at the same time, as parallel tests: each has its own of every static.
 #[test]
 fn models_at_the_same_time() {
-    const UNIT: u64 = 0x0101_0101_0101_0101;
-    static SUM: AtomicU64 = AtomicU64::new(UNIT);
+    static SUM: AtomicU64 = AtomicU64::new(7);
     static WORDS: OnceLock<Vec<u64>> = OnceLock::new();
-    static RUNS: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
-    static TORN: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
+    static LAZY: LazyLock<Mutex<Vec<u64>>> = LazyLock::new(|| Mutex::new(vec![1]));
+    static LIST: Mutex<Vec<u64>> = Mutex::new(Vec::new());
+    static LOCK: RwLock<u64> = RwLock::new(5);
+    static TURN: Mutex<bool> = Mutex::new(false);
+    static CHANGED: Condvar = Condvar::new();
+    static READY: Once = Once::new();
+    lazy_static! {
+        static ref NAMES: Mutex<Vec<String>> = Mutex::new(Vec::new());
+    }
     let body = || {
         let other = thread::spawn(|| {
-            SUM.fetch_add(UNIT, SeqCst);
+            let seen = SUM.fetch_add(1, SeqCst);
+            LIST.lock().unwrap().push(seen);
+            *TURN.lock().unwrap() = true;
+            CHANGED.notify_all();
             WORDS.get_or_init(|| vec![7; 100]).iter().sum::<u64>()
         });
-        let torn = !SUM.load(SeqCst).is_multiple_of(UNIT) || other.join().unwrap() != 700;
-        TORN.fetch_or(torn, SeqCst);
-        RUNS.fetch_add(1, SeqCst);
+        let turn = TURN.lock().unwrap();
+        drop(CHANGED.wait_while(turn, |turn| !*turn).unwrap());
+        let mut runs = 0;
+        READY.call_once(|| runs += 1);
+        LAZY.lock().unwrap().push(2);
+        NAMES.lock().unwrap().push("one".into());
+        *LOCK.write().unwrap() += 1;
+        assert_eq!(other.join().unwrap(), 700);
+        let lists = (LIST.lock().unwrap().clone(), LAZY.lock().unwrap().clone());
+        let names = NAMES.lock().unwrap().len();
+        (SUM.load(SeqCst), lists, names, *LOCK.read().unwrap(), runs)
     };
-    let run = || {
-        for _ in 0..200 {
-            // That the other model interferes may well be noticed as a divergence.
-            let _ = std::panic::catch_unwind(|| Builder::new().outcomes(body));
-        }
+    let count = move || {
+        let found = Builder::new().outcomes(body);
+        assert_eq!((found.failures, found.deadlocks), (0, 0));
+        assert_eq!(found.results, [(8, (vec![7], vec![1, 2]), 1, 6, 1)]);
+        found.executions
     };
+    let alone = count();
     std::thread::scope(|scope| {
-        scope.spawn(run);
-        scope.spawn(run);
+        let runs = [0, 1].map(|_| scope.spawn(move || (0..50).map(|_| count()).collect()));
+        for run in runs {
+            let counts: Vec<u64> = run.join().unwrap();
+            assert_eq!(counts, [alone; 50]);
+        }
     });
-    assert!(RUNS.load(SeqCst) > 0);
-    assert!(!TORN.load(SeqCst));
+    // Outside models the statics are as they were.
+    assert_eq!(SUM.load(SeqCst), 7);
+    assert!(LIST.lock().unwrap().is_empty() && WORDS.get().is_none());
+}
+
+/// A static that was set up outside starts every execution with that.
+#[test]
+fn statics_that_were_set_outside() {
+    static FLAG: AtomicU64 = AtomicU64::new(0);
+    static NUMBER: Mutex<u64> = Mutex::new(0);
+    static NAME: OnceLock<String> = OnceLock::new();
+    FLAG.store(3, SeqCst);
+    *NUMBER.lock().unwrap() = 4;
+    NAME.set("outside".into()).unwrap();
+    let found = Builder::new().outcomes(|| {
+        let other = thread::spawn(|| *NUMBER.lock().unwrap() += 1);
+        *NUMBER.lock().unwrap() *= 2;
+        other.join().unwrap();
+        let name = NAME.get_or_init(|| "inside".into()).as_str();
+        (FLAG.fetch_add(1, SeqCst), *NUMBER.lock().unwrap(), name)
+    });
+    assert_eq!(found.executions, 2);
+    let mut results = found.results;
+    results.sort_unstable();
+    assert_eq!(results, [(3, 9, "outside"), (3, 10, "outside")]);
+}
+
+/// A static lock whose content owns memory cannot start anew, and that is said.
+#[test]
+#[should_panic(
+    expected = "was used outside a model, so no execution can start with its first value"
+)]
+fn a_static_lock_that_was_filled_outside() {
+    static NAMES: Mutex<Vec<String>> = Mutex::new(Vec::new());
+    NAMES.lock().unwrap().push("outside".into());
+    model(|| NAMES.lock().unwrap().push("inside".into()));
+}
+
+/// What an execution leaves in a static lock is dropped, each once; and a lock that an execution
+/// leaves held is free in the next.
+#[test]
+fn static_locks_start_free_and_drop_what_they_held() {
+    struct Counted;
+    static MADE: std::sync::atomic::AtomicI32 = std::sync::atomic::AtomicI32::new(0);
+    impl Drop for Counted {
+        fn drop(&mut self) {
+            MADE.fetch_sub(1, SeqCst);
+        }
+    }
+    static LIST: Mutex<Vec<Counted>> = Mutex::new(Vec::new());
+    let found = Builder::new().outcomes(|| {
+        let push = || {
+            MADE.fetch_add(1, SeqCst);
+            LIST.lock().unwrap().push(Counted);
+        };
+        let other = thread::spawn(push);
+        push();
+        other.join().unwrap();
+        let list = LIST.lock().unwrap();
+        let length = list.len();
+        std::mem::forget(list);
+        length
+    });
+    assert_eq!((found.executions, found.results), (2, vec![2]));
+    // The list of a guard that is never dropped stays.
+    assert!(MADE.load(SeqCst) >= 4);
+    let found = Builder::new().outcomes(|| {
+        MADE.fetch_add(1, SeqCst);
+        LIST.lock().unwrap().push(Counted);
+        MADE.load(SeqCst)
+    });
+    assert_eq!(found.results.len(), 1);
+    assert_eq!(MADE.load(SeqCst), found.results[0] - 1);
 }

@@ -1,9 +1,9 @@
 //! `std::sync::Arc` and `Weak`, tracked.
 //!
-//! The counts are std's and no part of any step. Vector clocks know what the counts order, as in
-//! std: dropping a reference releases, dropping the last one acquires, and so do `get_mut`,
-//! `try_unwrap`, `into_inner`, `make_mut` and `upgrade` if they succeed. Cloning, `strong_count`
-//! and `weak_count` are relaxed.
+//! The counts are std's, and no part of any step unless the program can tell (counted.rs). Vector
+//! clocks know what the counts order, as in std: dropping a reference releases, dropping the last
+//! one acquires, and so do `get_mut`, `try_unwrap`, `into_inner`, `make_mut` and `upgrade` if they
+//! succeed. Cloning, `strong_count` and `weak_count` are relaxed.
 //!
 //! Each `Arc` that a thread of a model makes is a *region* of memory with a name (regions.rs):
 //! objects inside are named by the region.
@@ -12,6 +12,7 @@
 //! things that only std's can do: it does not coerce to an `Arc<dyn Trait>`, and it is no receiver
 //! (`self: Arc<Self>`). Make these from std's ([`Arc::from_std`]), or use std's.
 
+mod counted;
 mod regions;
 mod traits;
 mod weakly;
@@ -26,6 +27,7 @@ use std::sync::atomic::Ordering;
 use mazurka_core::MemoryOrder;
 
 use crate::world::{Place, World, world};
+use counted::{Destruction, Use, uses};
 use regions::Count;
 pub(crate) use regions::Regions;
 
@@ -81,6 +83,13 @@ fn modelled() -> Option<&'static World> {
     world().filter(|world| world.memory.is_some())
 }
 
+/// Notes that an `Arc` has a weak reference.
+fn downgraded(at: usize) {
+    if let Some(world) = world().filter(|world| world.memory.is_none()) {
+        world.made_cyclic_arc(at);
+    }
+}
+
 /// Notes that the current thread has made an `Arc`.
 fn made_arc<T: ?Sized>(inner: &sync::Arc<T>) {
     if let Some(world) = world() {
@@ -129,6 +138,8 @@ impl<T> Arc<T> {
             }
             let (at, references) = (address(Self::as_ptr(&this)), sync::Arc::weak_count(&this.0));
             world.inner.borrow_mut().made_cyclic(at, references);
+        } else if let Some(world) = world() {
+            world.made_cyclic_arc(address(Self::as_ptr(&this)));
         }
         this
     }
@@ -157,6 +168,8 @@ impl<T> Arc<T> {
         {
             return Err(this);
         }
+        let what = ("try_unwrap", Location::caller());
+        uses(at, Count::Strong, Use::Updates, what);
         match sync::Arc::try_unwrap(this.into_std()) {
             Ok(value) => {
                 order(at, Count::Strong, Ordering::Acquire, None);
@@ -180,6 +193,8 @@ impl<T> Arc<T> {
             drop(value.is_some().then(|| Ending(at)));
             return value;
         }
+        let what = ("into_inner", Location::caller());
+        uses(at, Count::Strong, Use::Updates, what);
         drop_one(at, sync::Arc::strong_count(&this.0) == 1);
         let value = sync::Arc::into_inner(this.into_std());
         drop(value.is_some().then(|| Ending(at)));
@@ -291,12 +306,18 @@ impl<T: ?Sized> Arc<T> {
         if let Some(world) = modelled() {
             world.downgrade_arc(at, Location::caller());
         }
+        downgraded(at);
+        uses(
+            at,
+            Count::Weak,
+            Use::Changes,
+            ("downgrade", Location::caller()),
+        );
         order(at, Count::Weak, Ordering::Acquire, None);
         Weak(ManuallyDrop::new(sync::Arc::downgrade(&this.0)))
     }
 
-    /// Returns the number of strong references. In a model this is the number at this point of this
-    /// run; other values are not explored.
+    /// Returns the number of strong references.
     #[must_use]
     #[track_caller]
     pub fn strong_count(this: &Self) -> usize {
@@ -306,6 +327,8 @@ impl<T: ?Sized> Arc<T> {
             let others = world.other_arcs(at, MemoryOrder::Relaxed, "strong_count", place);
             return others as usize + 1;
         }
+        let what = ("strong_count", Location::caller());
+        uses(at, Count::Strong, Use::Asks, what);
         order(at, Count::Strong, Ordering::Relaxed, None);
         sync::Arc::strong_count(&this.0)
     }
@@ -318,6 +341,12 @@ impl<T: ?Sized> Arc<T> {
         if let Some(world) = modelled() {
             return world.weak_references(at, MemoryOrder::Relaxed, Location::caller()) as usize;
         }
+        uses(
+            at,
+            Count::Weak,
+            Use::Asks,
+            ("weak_count", Location::caller()),
+        );
         order(at, Count::Weak, Ordering::Relaxed, None);
         sync::Arc::weak_count(&this.0)
     }
@@ -337,6 +366,9 @@ impl<T: ?Sized> Arc<T> {
         {
             return None;
         }
+        let what = ("get_mut", Location::caller());
+        uses(at, Count::Weak, Use::Asks, what);
+        uses(at, Count::Strong, Use::Asks, what);
         let value = sync::Arc::get_mut(&mut this.0)?;
         order(at, Count::Strong, Ordering::Acquire, None);
         order(at, Count::Weak, Ordering::Acquire, None);
@@ -363,6 +395,9 @@ impl<T: Clone> Arc<T> {
             return sync::Arc::get_mut(&mut this.0).expect("it is not shared");
         }
         let before = address(Self::as_ptr(this));
+        let what = ("make_mut", Location::caller());
+        uses(before, Count::Weak, Use::Asks, what);
+        uses(before, Count::Strong, Use::Updates, what);
         let last = sync::Arc::strong_count(&this.0) == 1;
         sync::Arc::make_mut(&mut this.0);
         if address(Self::as_ptr(this)) != before {
@@ -370,7 +405,9 @@ impl<T: Clone> Arc<T> {
             drop(last.then(|| Ending(before)));
             made_arc(&this.0);
         }
-        Self::get_mut(this).expect("it is not shared")
+        order(before, Count::Strong, Ordering::Acquire, None);
+        order(before, Count::Weak, Ordering::Acquire, None);
+        sync::Arc::get_mut(&mut this.0).expect("it is not shared")
     }
 }
 
@@ -404,6 +441,8 @@ impl<T: ?Sized> Clone for Arc<T> {
         if let Some(world) = modelled() {
             world.clone_arc(at, Location::caller());
         }
+        let what = ("clone", Location::caller());
+        uses(at, Count::Strong, Use::Changes, what);
         order(at, Count::Strong, relaxed, Some(relaxed));
         Self(self.0.clone())
     }
@@ -416,9 +455,19 @@ impl<T: ?Sized> Drop for Arc<T> {
             let last = sync::Arc::strong_count(&self.0) == 1;
             world.drop_arc(at, last, needs_drop::<T>(), Location::caller());
         }
+        uses(
+            at,
+            Count::Strong,
+            Use::Changes,
+            ("drop", Location::caller()),
+        );
         let last = sync::Arc::strong_count(&self.0) == 1;
         drop_one(at, last);
         let _ending = last.then(|| Ending(at));
+        let _watched = match last && needs_drop::<T>() {
+            true => Destruction::begin(at),
+            false => None,
+        };
         // SAFETY: this is the end of `self`.
         #[allow(unsafe_code)]
         unsafe {
@@ -480,6 +529,8 @@ impl<T: ?Sized> Weak<T> {
                 return None;
             }
         }
+        let (at, what) = (address(self.as_ptr()), ("upgrade", Location::caller()));
+        uses(at, Count::Strong, Use::Updates, what);
         let inner = self.0.upgrade()?;
         let (acquire, relaxed) = (Ordering::Acquire, Ordering::Relaxed);
         order(
@@ -497,7 +548,11 @@ impl<T: ?Sized> Weak<T> {
     pub fn strong_count(&self) -> usize {
         match modelled() {
             Some(world) => self.strong_count_in(world, Location::caller()) as usize,
-            None => self.0.strong_count(),
+            None => {
+                let (at, what) = (address(self.as_ptr()), ("strong_count", Location::caller()));
+                uses(at, Count::Strong, Use::Asks, what);
+                self.0.strong_count()
+            }
         }
     }
 
@@ -515,6 +570,9 @@ impl<T: ?Sized> Weak<T> {
     #[track_caller]
     pub fn weak_count(&self) -> usize {
         let Some(world) = modelled() else {
+            let (at, what) = (address(self.as_ptr()), ("weak_count", Location::caller()));
+            uses(at, Count::Weak, Use::Asks, what);
+            uses(at, Count::Strong, Use::Asks, what);
             return self.0.weak_count();
         };
         let (at, place) = (address(self.as_ptr()), Location::caller());
@@ -543,6 +601,8 @@ impl<T: ?Sized> Clone for Weak<T> {
                 Location::caller(),
             );
         }
+        let what = ("clone of Weak", Location::caller());
+        uses(address(self.as_ptr()), Count::Weak, Use::Changes, what);
         Self(self.0.clone())
     }
 }
@@ -553,6 +613,8 @@ impl<T: ?Sized> Drop for Weak<T> {
         if let Some(world) = modelled() {
             world.change_weak(at, "drop of Weak", -1, Location::caller());
         }
+        let what = ("drop of Weak", Location::caller());
+        uses(at, Count::Weak, Use::Changes, what);
         order(at, Count::Weak, Ordering::Relaxed, Some(Ordering::Release));
         // SAFETY: this is the end of `self`.
         #[allow(unsafe_code)]

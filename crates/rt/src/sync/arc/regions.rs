@@ -7,6 +7,7 @@
 
 use std::sync::atomic::Ordering;
 
+use super::counted::Uses;
 use crate::names::{Meta, Pool, entry};
 use crate::world::Inner;
 
@@ -17,10 +18,15 @@ pub(super) enum Count {
     Weak,
 }
 
+/// The names of the counts in replays, in the order of [`Count`].
+const COUNTS: [&str; 2] = ["count", "weak"];
+
 /// The memory of an `Arc` that is alive.
 struct Region {
     start: usize,
     size: usize,
+    /// Whether the value has been dropped, and only weak references are left.
+    dropped: bool,
     thread: usize,
     number: usize,
 }
@@ -39,6 +45,10 @@ pub(super) struct Record {
     /// The threads that have dropped references in this execution, and the number of each drop
     /// among those of its thread.
     pub drops: Vec<(usize, u32)>,
+    /// Whether each count is a shared object of interleavings.
+    pub explored: [bool; 2],
+    /// The uses of each count in this execution, if it is not.
+    pub uses: [Uses; 2],
 }
 
 /// What the executions so far have shown about the weak references of a region.
@@ -81,6 +91,13 @@ impl Regions {
         }
     }
 
+    /// Whether there are values that have not been dropped.
+    pub fn are_left(&self) -> bool {
+        self.alive
+            .iter()
+            .any(|region| region.size > 0 || !region.dropped)
+    }
+
     /// Removes the region of a value that has been dropped. A name that weak references need is
     /// kept, for a region without objects.
     pub fn remove(&mut self, at: usize) {
@@ -91,6 +108,7 @@ impl Regions {
         match self.record((thread, number)).weak.made {
             true => {
                 self.alive[place].size = 0;
+                self.alive[place].dropped = true;
                 self.ended += 1;
             }
             false => drop(self.alive.remove(place)),
@@ -173,6 +191,27 @@ impl Regions {
         entry(&mut made.records, number).weak.counted = true;
     }
 
+    /// Returns the counts that are shared objects of interleavings.
+    pub fn explored_counts(&self) -> impl Iterator<Item = (&'static str, (usize, usize))> {
+        let made = self.made.iter().enumerate();
+        let all = made.flat_map(|(thread, made)| {
+            let records = made.records.iter().enumerate();
+            records.map(move |(number, record)| ((thread, number), record.explored))
+        });
+        all.flat_map(|(region, explored)| {
+            let both = COUNTS.into_iter().zip(explored);
+            both.filter_map(move |(name, explored)| explored.then_some((name, region)))
+        })
+    }
+
+    /// Makes a count a shared object of interleavings.
+    pub fn explore_count(&mut self, name: &str, (thread, number): (usize, usize)) {
+        let record = entry(&mut entry(&mut self.made, thread).records, number);
+        for (known, explored) in COUNTS.into_iter().zip(&mut record.explored) {
+            *explored |= known == name;
+        }
+    }
+
     /// Returns the name of the region that contains an address, and the offset in it.
     fn find(&self, address: usize) -> Option<((usize, usize), usize)> {
         let place = self.alive.partition_point(|region| region.start <= address);
@@ -191,10 +230,12 @@ impl Inner {
         made.count += 1;
         let record = entry(&mut made.records, number);
         record.drops.clear();
+        record.uses.iter_mut().for_each(Uses::clear);
         let counts = record.counts;
         self.names.regions.insert(Region {
             start: at,
             size,
+            dropped: false,
             thread,
             number,
         });

@@ -1,0 +1,60 @@
+//! The API of loom 0.7.2 on `mazurka-rt`: tests that use loom run without edits.
+//!
+//! ```toml
+//! [dev-dependencies]
+//! loom = { package = "mazurka-loom", version = "0.1" }
+//! ```
+//!
+//! What loom and std have alike is that of `mazurka-rt`. Here is what loom has of its own shape:
+//! `cell`, `model::Builder`, `thread::spawn` without `Send`, `sync::Notify`, `future::AtomicWaker`,
+//! `lazy_static::Lazy`, and the calls that steer a search.
+//!
+//! What is different:
+//! - [`explore`], [`stop_exploring`] and [`skip_branch`] do nothing: everything is explored.
+//! - `max_threads` and `max_branches` do not limit what can be explored.
+//! - `preemption_bound` and `max_permutations` do not make a search smaller; a test that sets a
+//!   bound on preemptions is cut after 60 seconds, unless it sets a time.
+//! - Checkpoints are not written: a failure has a schedule that replays it.
+//!
+//! ```
+//! use mazurka_loom as loom;
+//! use loom::sync::atomic::{AtomicUsize, Ordering::{Acquire, Release}};
+//! use loom::sync::Arc;
+//!
+//! loom::model(|| {
+//!     let data = Arc::new(loom::cell::UnsafeCell::new(0));
+//!     let ready = Arc::new(AtomicUsize::new(0));
+//!     let (there, flag) = (data.clone(), ready.clone());
+//!     loom::thread::spawn(move || {
+//!         there.with_mut(|p| unsafe { *p = 7 });
+//!         flag.store(1, Release);
+//!     });
+//!     if ready.load(Acquire) == 1 {
+//!         assert_eq!(unsafe { *data.get().deref() }, 7);
+//!     }
+//! });
+//! ```
+
+pub mod cell;
+pub mod future;
+pub mod lazy_static;
+pub mod model;
+pub mod sync;
+pub mod thread;
+
+#[doc(inline)]
+pub use model::model;
+
+pub use mazurka_rt::{alloc, hint, lazy_static, thread_local};
+
+/// loom's limit on threads. There is none here; tests that ask for it get loom's number.
+pub const MAX_THREADS: usize = 5;
+
+/// Would explore from here on. Everything is explored anyway.
+pub fn explore() {}
+
+/// Would stop exploring until [`explore`]. Everything is explored anyway.
+pub fn stop_exploring() {}
+
+/// Would not explore what comes. Everything is explored anyway.
+pub fn skip_branch() {}

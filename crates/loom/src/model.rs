@@ -1,0 +1,101 @@
+//! Settings of a search, with loom's names.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// A test that bounds preemptions and no time is cut after so long.
+const BOUNDED: Duration = Duration::from_secs(60);
+
+/// loom's settings. [`Builder::new`] reads loom's variables and those of `mazurka-rt`.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Builder {
+    /// No limit here.
+    pub max_threads: usize,
+    /// Limit on the steps of one execution, if it is more than that of `mazurka-rt`
+    /// (`LOOM_MAX_BRANCHES`).
+    pub max_branches: usize,
+    /// Limit on executions (`LOOM_MAX_PERMUTATIONS`).
+    pub max_permutations: Option<usize>,
+    /// Limit on time (`LOOM_MAX_DURATION`, in seconds).
+    pub max_duration: Option<Duration>,
+    /// Cuts the search after 60 seconds, unless it has a limit on time (`LOOM_MAX_PREEMPTIONS`).
+    pub preemption_bound: Option<usize>,
+    /// Not written.
+    pub checkpoint_file: Option<PathBuf>,
+    /// Of no use without a file.
+    pub checkpoint_interval: usize,
+    /// Everything is explored, whatever it says.
+    pub expect_explicit_explore: bool,
+    /// Reports have places anyway.
+    pub location: bool,
+    /// Not written: reports show what matters.
+    pub log: bool,
+}
+
+fn variable<T: FromStr>(name: &str) -> Option<T> {
+    let text = std::env::var(name).ok()?;
+    match text.parse() {
+        Ok(value) => Some(value),
+        Err(_) => panic!("invalid value for `{name}`: {text}"),
+    }
+}
+
+impl Builder {
+    /// Reads the environment.
+    pub fn new() -> Self {
+        Self {
+            max_threads: crate::MAX_THREADS,
+            max_branches: variable("LOOM_MAX_BRANCHES").unwrap_or(1_000),
+            max_permutations: variable("LOOM_MAX_PERMUTATIONS"),
+            max_duration: variable("LOOM_MAX_DURATION").map(Duration::from_secs),
+            preemption_bound: variable("LOOM_MAX_PREEMPTIONS"),
+            checkpoint_file: variable("LOOM_CHECKPOINT_FILE"),
+            checkpoint_interval: variable("LOOM_CHECKPOINT_INTERVAL").unwrap_or(20_000),
+            expect_explicit_explore: false,
+            location: std::env::var_os("LOOM_LOCATION").is_some(),
+            log: std::env::var_os("LOOM_LOG").is_some(),
+        }
+    }
+
+    /// Sets the file for checkpoints, which are not written.
+    pub fn checkpoint_file(&mut self, file: &str) -> &mut Self {
+        self.checkpoint_file = Some(file.into());
+        self
+    }
+
+    /// Explores a closure: [`mazurka_rt::Builder::check`].
+    #[track_caller]
+    pub fn check<F>(&self, f: F)
+    where
+        F: Fn() + Sync + Send + 'static,
+    {
+        let mut builder = mazurka_rt::Builder::new();
+        let bounded = self.preemption_bound.map(|_| BOUNDED);
+        builder.time_limit = self.max_duration.or(builder.time_limit).or(bounded);
+        let most = self.max_permutations.map(|most| most as u64);
+        builder.max_executions = most.or(builder.max_executions);
+        if self.max_branches > mazurka_rt::Builder::DEPTH as usize {
+            builder.max_depth = Some(self.max_branches as u64);
+        }
+        builder.leaks = true;
+        builder.check(f);
+    }
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Explores a closure: [`mazurka_rt::model`]. An `Arc` that is never dropped is a failure, as in
+/// loom.
+#[track_caller]
+pub fn model<F>(f: F)
+where
+    F: Fn() + Sync + Send + 'static,
+{
+    Builder::new().check(f);
+}

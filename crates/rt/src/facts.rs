@@ -1,0 +1,89 @@
+//! What a search of interleavings has learned about the program, in its replays.
+//!
+//! Some things are steps only if the program does something, perhaps in another execution: a search
+//! that meets it starts again. A replay makes one execution, which may not show it, so it says
+//! behind its schedule what is to be known from the start:
+//!
+//! | text | what |
+//! |---|---|
+//! | `loop=src/a.rs:7:5*3` | so many rounds in vain are explored there |
+//! | `ends` | the end of a thread is a step: `is_finished` |
+//! | `count=0.1#3` | the count of the `Arc` that thread 0.1 made after three others is shared |
+//! | `weak=0.1#3` | so is the count of its weak references |
+//! | `names=src/a.rs:7:5` | several objects are made there, so that a thread registers with them |
+//!
+//! That is long, and mostly the execution shows it all. So it is said only where the schedule alone
+//! does not fit.
+
+use mazurka_core::{Execution, Schedule};
+
+use crate::report;
+use crate::simulate::Simulator;
+
+/// Returns the words that a replay needs besides its schedule.
+pub(crate) fn needed(simulator: &Simulator, schedule: &Schedule) -> Vec<String> {
+    match simulator.is_shown_by(schedule) {
+        true => Vec::new(),
+        false => simulator.inner(|inner| {
+            let mut facts = Vec::new();
+            for (place, rounds) in inner.loops.explored() {
+                facts.push(format!("loop={}*{rounds}", word(place)));
+            }
+            if inner.watched_ends {
+                facts.push("ends".into());
+            }
+            for (count, (thread, number)) in inner.names.regions.explored_counts() {
+                facts.push(format!("{count}={}#{number}", inner.names.paths[thread]));
+            }
+            let mut sites: Vec<String> = inner.names.registered_sites().collect();
+            sites.sort();
+            facts.extend(sites.into_iter().map(|site| format!("names={site}")));
+            facts
+        }),
+    }
+}
+
+/// Returns a place as a word.
+pub(crate) fn word(place: impl ToString) -> String {
+    place.to_string().replace(' ', "%20")
+}
+
+/// Tells a program what a word of a replay says. Returns false if it is an input.
+pub(crate) fn give(simulator: &mut Simulator, fact: &str) -> Result<bool, String> {
+    let misread = || format!("`{fact}` is nothing that a replay knows");
+    let (name, value) = fact.split_once('=').unwrap_or((fact, ""));
+    match name {
+        "loop" => {
+            let (place, rounds) = value.rsplit_once('*').ok_or_else(misread)?;
+            let rounds = rounds.parse().map_err(|_| misread())?;
+            simulator.inner(|inner| inner.loops.explore(place.into(), rounds));
+        }
+        "ends" => simulator.inner(|inner| inner.watched_ends = true),
+        "count" | "weak" => {
+            let (path, number) = value.split_once('#').ok_or_else(misread)?;
+            let path = path.parse().map_err(|_| misread())?;
+            let number: u16 = number.parse().map_err(|_| misread())?;
+            let thread = simulator.thread(&path).ok_or_else(misread)?;
+            let region = (thread.index(), usize::from(number));
+            simulator.inner(|inner| inner.names.regions.explore_count(name, region));
+        }
+        "names" => simulator.inner(|inner| inner.names.shared_sites.push(value.into())),
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+impl Simulator {
+    /// Whether the steps of a schedule can be made by a program of which nothing is known yet, and
+    /// lead to the same.
+    fn is_shown_by(&self, schedule: &Schedule) -> bool {
+        let mut other = self.anew();
+        let made = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            crate::check::persevere(&mut other, |other| {
+                let made = report::play(other, schedule).is_ok();
+                made && other.events().len() == schedule.0.len()
+            })
+        }));
+        matches!(made, Ok(Ok(true)))
+    }
+}

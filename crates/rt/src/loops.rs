@@ -1,0 +1,200 @@
+//! Loops that spin for a while and then do something else, in interleavings.
+//!
+//! A thread that spins is suspended until something changes (spin.rs), which is right if it would
+//! look again for ever. A loop may also count its rounds and give up, and then park, or return an
+//! error, while other threads could still go on. Whether it does is not to be seen from outside, so
+//! it is tried: when a thread is suspended at a place for the first time, it runs on alone, as if
+//! nothing ever changed, for up to [`PROBE_ROUNDS`] rounds. If it gives up after a few, so many
+//! rounds in vain are explored at that place from the start of a new search. If it gives up after
+//! more than [`MOST_ROUNDS`], they are not, and the summary says so; then it gives up only where no
+//! other thread can go on.
+
+use mazurka_core::{ProcessId, Status};
+
+use crate::simulate::Simulator;
+use crate::world::{Inner, Life, Place, Until};
+
+/// A loop that gives up after more rounds is explored only if it is asked for (`Builder::spins`).
+const MOST_ROUNDS: u32 = 8;
+/// A loop that does not give up in so many rounds never does.
+const PROBE_ROUNDS: u32 = 1_000;
+/// The same for its steps.
+const PROBE_STEPS: u32 = 20_000;
+/// A loop that cannot be tried so often, because a lock is held, is taken to spin for ever.
+const PROBES: u32 = 20;
+
+/// What is known about the loops of a program, by the place of their yield.
+#[derive(Default)]
+pub(crate) struct Loops {
+    all: Vec<Loop>,
+    /// The rounds that are explored at places that have not been met, by what a replay calls them.
+    given: Vec<(String, u32)>,
+    /// The thread that was suspended at a place where it has not been tried yet.
+    wanted: Option<(ProcessId, Place)>,
+    /// Whether the thread that is being tried has done something else than to look again.
+    pub gave_up: bool,
+}
+
+struct Loop {
+    place: Place,
+    /// Number of rounds in vain that are explored.
+    rounds: u32,
+    /// Number of rounds after which it gives up, if these are not all explored.
+    too_many: Option<u32>,
+    /// For each thread, how often it was tried here.
+    tried: Vec<(ProcessId, u32)>,
+}
+
+/// What a thread that runs on alone does.
+enum Trial {
+    GivesUp(u32),
+    SpinsForEver,
+    /// It has to wait for a lock.
+    Unknown,
+}
+
+impl Loops {
+    fn find(&mut self, place: Place) -> &mut Loop {
+        let known = self.all.iter().position(|known| *known.place == *place);
+        let at = known.unwrap_or_else(|| {
+            let name = || crate::facts::word(place);
+            let given = self.given.iter().find(|(given, _)| *given == name());
+            self.all.push(Loop {
+                place,
+                rounds: given.map_or(0, |&(_, rounds)| rounds),
+                too_many: None,
+                tried: Vec::new(),
+            });
+            self.all.len() - 1
+        });
+        &mut self.all[at]
+    }
+
+    /// Returns the number of rounds in vain that are explored at a place.
+    pub fn rounds(&mut self, place: Place) -> u32 {
+        self.find(place).rounds
+    }
+
+    /// Explores so many rounds in vain at a place.
+    pub fn explore(&mut self, place: String, rounds: u32) {
+        self.given.push((place, rounds));
+    }
+
+    /// Notes that a thread is suspended at a place.
+    pub fn suspended(&mut self, process: ProcessId, place: Place) {
+        let known = self
+            .find(place)
+            .tried
+            .iter()
+            .find(|(who, _)| *who == process);
+        let often = known.is_some_and(|&(_, times)| times >= PROBES);
+        if self.wanted.is_none() && !often {
+            self.wanted = Some((process, place));
+        }
+    }
+
+    /// Forgets the execution before.
+    pub fn begin(&mut self) {
+        self.wanted = None;
+    }
+
+    /// Returns the rounds after which the most patient loop gives up that is not explored, and its
+    /// place.
+    pub fn left_out(&self) -> Option<(u32, Place)> {
+        let all = self.all.iter();
+        let open = all.filter_map(|known| Some((known.too_many?, known.place)));
+        open.max_by_key(|(rounds, _)| *rounds)
+    }
+
+    /// Describes the rounds that are not explored.
+    pub fn unexplored(&self) -> Option<String> {
+        self.left_out().map(|(rounds, place)| {
+            format!("a loop that gives up after {rounds} rounds without a change, at {place}, was explored with none (spins)")
+        })
+    }
+
+    /// Notes what a thread does when it runs on alone. Returns whether the search must start again.
+    fn learn(&mut self, process: ProcessId, place: Place, trial: &Trial) -> bool {
+        let known = self.find(place);
+        let times = match trial {
+            Trial::Unknown => 1,
+            _ => PROBES,
+        };
+        match known.tried.iter_mut().find(|(who, _)| *who == process) {
+            Some((_, before)) => *before += times,
+            None => known.tried.push((process, times)),
+        }
+        let &Trial::GivesUp(rounds) = trial else {
+            return false;
+        };
+        let new = rounds > known.rounds;
+        if new && rounds <= MOST_ROUNDS {
+            known.rounds = rounds;
+            return true;
+        }
+        known.too_many = known.too_many.max(new.then_some(rounds));
+        false
+    }
+
+    /// Returns the places where rounds in vain are explored, and how many.
+    pub fn explored(&self) -> impl Iterator<Item = (Place, u32)> {
+        let all = self.all.iter().filter(|known| known.rounds > 0);
+        all.map(|known| (known.place, known.rounds))
+    }
+}
+
+impl Inner {
+    /// What a thread that is being tried has come to, if it has.
+    fn trial_of(&self, process: ProcessId) -> Option<Trial> {
+        let thread = &self.threads[process.index()];
+        let rounds = thread.spin.rounds_in_vain();
+        if thread.life != Life::Alive || self.loops.gave_up || thread.spin.has_progressed() {
+            return Some(Trial::GivesUp(rounds));
+        }
+        let waits = self.status(process) == Status::Waiting;
+        match thread.pending.until {
+            Until::Spin => {}
+            Until::Lock(_) | Until::Read(_) | Until::Write(_) if waits => {
+                return Some(Trial::Unknown);
+            }
+            _ if waits => return Some(Trial::GivesUp(rounds)),
+            _ => {}
+        }
+        (rounds > PROBE_ROUNDS).then_some(Trial::SpinsForEver)
+    }
+}
+
+impl Simulator {
+    /// Tries what the thread does that was suspended where it has not been tried yet. Returns
+    /// whether it did: then the coroutines must start again.
+    pub(crate) fn try_loops(&self) -> bool {
+        let Some((process, place)) = self.inner(|inner| inner.loops.wanted.take()) else {
+            return false;
+        };
+        let suspended = self.inner(|inner| {
+            let pending = &inner.threads[process.index()].pending;
+            let suspended = pending.watches || pending.until == Until::Spin;
+            // What it does after it has seen a change says nothing.
+            let suspended = suspended && !inner.has_changed(process);
+            inner.probing = suspended;
+            inner.loops.gave_up = false;
+            suspended
+        });
+        if !suspended {
+            return false;
+        }
+        let mut trial = None;
+        for _ in 0..PROBE_STEPS {
+            trial = self.inner(|inner| inner.trial_of(process));
+            if trial.is_some() || !self.step_alone(process) {
+                break;
+            }
+        }
+        let trial = trial.unwrap_or(Trial::SpinsForEver);
+        self.inner(|inner| {
+            inner.probing = false;
+            inner.restart |= inner.loops.learn(process, place, &trial);
+        });
+        true
+    }
+}

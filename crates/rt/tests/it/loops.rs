@@ -1,0 +1,161 @@
+//! Loops that spin for a while and then do something else.
+
+use std::panic::catch_unwind;
+use std::time::Duration;
+
+use mazurka_rt::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
+use mazurka_rt::sync::{Arc, Condvar, Mutex};
+use mazurka_rt::{Builder, Summary, model, replay, thread};
+
+/// A thread looks a few times and then parks; the other one forgets to wake it.
+fn spins_then_parks(rounds: u32, wakes: bool) -> impl Fn() + Send + Sync + Clone + 'static {
+    move || {
+        let flag = Arc::new(AtomicBool::new(false));
+        let shared = flag.clone();
+        let waits = thread::spawn(move || {
+            let mut seen = 0;
+            while !shared.load(SeqCst) {
+                if seen < rounds {
+                    seen += 1;
+                    thread::yield_now();
+                } else {
+                    thread::park();
+                }
+            }
+        });
+        flag.store(true, SeqCst);
+        if wakes {
+            waits.thread().unpark();
+        }
+        waits.join().unwrap();
+    }
+}
+
+fn failure(f: impl Fn() + Send + Sync + 'static) -> String {
+    let panic = catch_unwind(std::panic::AssertUnwindSafe(|| model(f))).unwrap_err();
+    *panic.downcast::<String>().unwrap()
+}
+
+fn explore(f: impl Fn() + Send + Sync + 'static) -> Summary {
+    Builder::new().check(f)
+}
+
+#[test]
+fn a_wake_up_that_is_lost_after_three_rounds() {
+    for rounds in [1, 3, 8] {
+        let text = failure(spins_then_parks(rounds, false));
+        assert!(text.starts_with("deadlock"), "{rounds} rounds: {text}");
+        let found = explore(spins_then_parks(rounds, true));
+        assert!(found.is_complete(), "{found}");
+    }
+}
+
+/// The replay of such a failure works, though it is told nothing by other executions.
+#[test]
+fn its_replay_works() {
+    let text = failure(spins_then_parks(3, false));
+    let (_, rest) = text.split_once("MAZURKA_REPLAY=\"").unwrap();
+    let (schedule, _) = rest.split_once('"').unwrap();
+    let schedule = schedule.to_owned();
+    let again = catch_unwind(move || replay(spins_then_parks(3, false), &schedule)).unwrap_err();
+    let again = again.downcast::<String>().unwrap();
+    assert!(again.starts_with("deadlock"), "{again}");
+}
+
+/// More rounds are explored only if that is asked for, and this is said.
+#[test]
+fn a_loop_that_gives_up_late() {
+    let found = explore(spins_then_parks(20, false));
+    assert!(!found.is_complete());
+    let text = found.to_string();
+    assert!(text.contains("gives up after 20 rounds"), "{text}");
+    let asked = Builder {
+        spins: 20,
+        ..Builder::new()
+    };
+    let check = move || asked.check(spins_then_parks(20, false));
+    let text = *catch_unwind(check)
+        .unwrap_err()
+        .downcast::<String>()
+        .unwrap();
+    assert!(text.starts_with("deadlock"), "{text}");
+}
+
+/// A loop that gives up by itself is no deadlock, however late.
+#[test]
+fn a_loop_that_gives_up_by_itself() {
+    for rounds in [5, 300, 900] {
+        let found = Builder::new().outcomes(move || {
+            let flag = AtomicBool::new(false);
+            let mut seen = 0;
+            while !flag.load(SeqCst) && seen < rounds {
+                seen += 1;
+                thread::yield_now();
+            }
+            seen
+        });
+        assert_eq!((found.deadlocks, found.results), (0, vec![rounds]));
+        assert_eq!(found.rounds_left_out.is_some(), rounds > 8);
+    }
+}
+
+/// A loop that spins for ever is one, and complete.
+#[test]
+fn a_loop_that_spins_for_ever() {
+    let found = explore(|| {
+        let turn = Arc::new(AtomicU32::new(0));
+        let other = turn.clone();
+        thread::spawn(move || {
+            while other.load(SeqCst) != 1 {
+                thread::yield_now();
+            }
+            other.store(2, SeqCst);
+        });
+        turn.store(1, SeqCst);
+        while turn.load(SeqCst) != 2 {
+            std::hint::black_box(());
+            mazurka_rt::hint::spin_loop();
+        }
+    });
+    assert!(found.is_complete() && found.suspended_spins, "{found}");
+    let text = failure(|| {
+        let flag = AtomicBool::new(false);
+        while !flag.load(SeqCst) {
+            thread::yield_now();
+        }
+    });
+    assert!(text.starts_with("deadlock"), "{text}");
+}
+
+/// Waits that time out, and a loop that has enough of it after four.
+#[test]
+fn a_loop_that_times_out_four_times() {
+    let found = Builder::new().outcomes(|| {
+        let shared = Arc::new((Mutex::new(false), Condvar::new()));
+        let other = shared.clone();
+        let sets = thread::spawn(move || {
+            *other.0.lock().unwrap() = true;
+            other.1.notify_one();
+        });
+        let mut flag = shared.0.lock().unwrap();
+        let mut times = 0;
+        while !*flag && times < 4 {
+            flag = shared
+                .1
+                .wait_timeout(flag, Duration::from_millis(1))
+                .unwrap()
+                .0;
+            times += 1;
+        }
+        let seen = *flag;
+        drop(flag);
+        sets.join().unwrap();
+        (seen, times)
+    });
+    assert!(found.bounds.is_empty() && found.rounds_left_out.is_none());
+    let mut results = found.results;
+    results.sort_unstable();
+    let gave_up = results.iter().filter(|(seen, _)| !seen).count();
+    assert_eq!(gave_up, 1, "{results:?}");
+    assert!(results.contains(&(false, 4)) && results.contains(&(true, 0)));
+}
