@@ -7,6 +7,7 @@ use mazurka_core::{Access, Event, Mishap, MishapKind, ProcessId, ProcessTable, S
 use crate::alloc::Watched;
 use crate::builder::Builder;
 use crate::names::{Names, next_epoch};
+use crate::spurious::SpuriousEvents;
 use crate::world::{Failure, Inner, Life, Pending, Place, Start, StepEffects, ThreadState, Until};
 
 /// The message of a panic whose value is no text.
@@ -43,6 +44,14 @@ impl Inner {
             lottery: None,
             spins: wishes.spins,
             loops: Default::default(),
+            spurious: SpuriousEvents {
+                most: [
+                    wishes.spurious_wakes,
+                    wishes.spurious_polls,
+                    wishes.spurious_failures,
+                ],
+                ..SpuriousEvents::default()
+            },
             watched: Watched::new(wishes.leaks),
             #[cfg(feature = "symbolic")]
             unknowns: crate::unknowns::Unknowns::new(wishes.decisions()),
@@ -102,6 +111,7 @@ impl Inner {
         (thread.steps, thread.children) = (0, 0);
         (thread.awaiting, thread.token, thread.notified) = (false, false, false);
         thread.spin.reset();
+        thread.spurious = [0; 3];
         thread.locals.forget();
         thread.asking.reset();
         thread.name.clone_from(&start.name);
@@ -306,6 +316,7 @@ impl ThreadState {
             notified: false,
             cells,
             spin: Default::default(),
+            spurious: [0; 3],
             name: None,
             started: place,
             panicked: false,

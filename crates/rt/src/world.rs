@@ -33,6 +33,7 @@ use crate::local::Locals;
 use crate::loops::Loops;
 use crate::names::{Meta, Names};
 use crate::spin::Spin;
+use crate::spurious::SpuriousEvents;
 use crate::statics::Twins;
 use crate::weak::{Asking, Chosen};
 
@@ -185,6 +186,8 @@ pub(crate) struct ThreadState {
     /// the park permit, and its end. They are the same in every execution.
     pub cells: [u32; 4],
     pub spin: Spin,
+    /// How much has happened to it for no reason, by kind.
+    pub spurious: [u32; 3],
     pub name: Option<Box<str>>,
     pub started: Place,
     /// Whether it has panicked and no other thread has joined it since.
@@ -315,6 +318,7 @@ pub(crate) struct Inner {
     /// Number of rounds that a thread may spin in vain before it is suspended.
     pub spins: u32,
     pub loops: Loops,
+    pub spurious: SpuriousEvents,
     pub watched: Watched,
     #[cfg(feature = "symbolic")]
     pub unknowns: crate::unknowns::Unknowns,

@@ -16,6 +16,7 @@ pub use std::sync::atomic::{Ordering, compiler_fence};
 use mazurka_core::{AccessOrder, MemoryOrder, Ordered};
 
 use crate::names::Meta;
+use crate::spurious::Spurious;
 use crate::weak::order_of;
 use crate::world::{Inner, Pending, Place, World, wakes, world};
 
@@ -367,7 +368,8 @@ macro_rules! atomic {
                 self.exchange(wanted, Location::caller())
             }
 
-            /// Like `compare_exchange`; spurious failures are not explored.
+            /// Like `compare_exchange`; spurious failures are explored if that is asked for
+            /// (`Builder::spurious_failures`).
             #[track_caller]
             #[inline]
             pub fn compare_exchange_weak(
@@ -377,6 +379,11 @@ macro_rules! atomic {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$value, $value> {
+                if let Some(world) = world()
+                    && world.spuriously(Spurious::Failure, Location::caller())
+                {
+                    return Err(self.load(failure));
+                }
                 let verb = "compare_exchange_weak";
                 let wanted = Exchange { verb, current, new, success, failure };
                 self.exchange(wanted, Location::caller())
