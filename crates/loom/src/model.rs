@@ -80,6 +80,8 @@ impl Builder {
             builder.max_depth = Some(self.max_branches as u64);
         }
         builder.leaks = true;
+        // Of what happens for no reason loom has this.
+        builder.spurious_polls = 1;
         builder.check(f);
     }
 }

@@ -27,8 +27,10 @@ use crate::world::{Inner, Place};
 /// | `MAZURKA_MAX_PREEMPTIONS` | `max_preemptions` |
 /// | `MAZURKA_MAX_DECISIONS` | `max_decisions` |
 /// | `MAZURKA_SPINS` | `spins` |
-/// | `MAZURKA_SPURIOUS_FAILURES` | `spurious_failures` |
 /// | `MAZURKA_STACK_SIZE` (bytes) | `stack_size` |
+/// | `MAZURKA_SPURIOUS_WAKES` | `spurious_wakes` |
+/// | `MAZURKA_SPURIOUS_POLLS` | `spurious_polls` |
+/// | `MAZURKA_SPURIOUS_FAILURES` | `spurious_failures` |
 /// | `MAZURKA_SEED` | `seed` |
 /// | `MAZURKA_REPLAY` (a schedule) | `replay` |
 /// | `MAZURKA_REPLAY_AT` (a place in the source) | `replay_at` |
@@ -74,6 +76,11 @@ pub struct Builder {
     /// Number of rounds that a thread may spin in vain before it is suspended until something
     /// changes. Default: 0, and up to 8 in a loop that gives up after so many.
     pub spins: u32,
+    /// How often `Condvar::wait` and `park` may return to a thread for no reason, in one execution.
+    /// Default: never.
+    pub spurious_wakes: u32,
+    /// How often `block_on` may poll for no reason. Default: never.
+    pub spurious_polls: u32,
     /// How often the `compare_exchange_weak`s of a thread may fail for no reason, in an execution.
     /// Each such call is a choice then. Default: 0.
     pub spurious_failures: u32,
@@ -118,6 +125,8 @@ impl Default for Builder {
             max_preemptions: None,
             max_decisions: None,
             spins: 0,
+            spurious_wakes: 0,
+            spurious_polls: 0,
             spurious_failures: 0,
             stack_size: 2 * 1024 * 1024,
             seed: 1,
@@ -132,7 +141,7 @@ impl Default for Builder {
 }
 
 /// The variables that are read, without what they begin with.
-const VARIABLES: [&str; 16] = [
+const VARIABLES: [&str; 18] = [
     "MEMORY",
     "MAX_DEPTH",
     "MAX_STEPS",
@@ -142,6 +151,8 @@ const VARIABLES: [&str; 16] = [
     "MAX_PREEMPTIONS",
     "MAX_DECISIONS",
     "SPINS",
+    "SPURIOUS_WAKES",
+    "SPURIOUS_POLLS",
     "SPURIOUS_FAILURES",
     "STACK_SIZE",
     "SEED",
@@ -209,8 +220,9 @@ impl Builder {
             max_preemptions: variable("MAZURKA_MAX_PREEMPTIONS", number),
             max_decisions: variable("MAZURKA_MAX_DECISIONS", number),
             spins: variable("MAZURKA_SPINS", number).unwrap_or(default.spins),
-            spurious_failures: variable("MAZURKA_SPURIOUS_FAILURES", number)
-                .unwrap_or(default.spurious_failures),
+            spurious_wakes: variable("MAZURKA_SPURIOUS_WAKES", number).unwrap_or(0),
+            spurious_polls: variable("MAZURKA_SPURIOUS_POLLS", number).unwrap_or(0),
+            spurious_failures: variable("MAZURKA_SPURIOUS_FAILURES", number).unwrap_or(0),
             stack_size: variable("MAZURKA_STACK_SIZE", "bytes").unwrap_or(default.stack_size),
             seed: variable("MAZURKA_SEED", number).unwrap_or(default.seed),
             replay: variable("MAZURKA_REPLAY", "a schedule"),
@@ -334,6 +346,8 @@ pub struct Summary {
     /// Whether spinning threads were suspended: what they do after more rounds without a change was
     /// not explored.
     pub suspended_spins: bool,
+    /// What could have happened for no reason and was not explored, since that is off.
+    pub spurious_left_out: Option<String>,
     /// What loops that spin and then give up do after more rounds than were explored.
     pub rounds_left_out: Option<String>,
     /// Whether threads were started and none used a shared object of this crate, so that nothing
@@ -360,6 +374,7 @@ impl Summary {
             weak_refused: None,
             no_weak_ordering_met: false,
             suspended_spins: inner.spun,
+            spurious_left_out: inner.spurious.left_out(),
             rounds_left_out: inner.loops.unexplored(),
             nothing_shared: inner.threads.len() > 1 && !inner.shared,
             #[cfg(feature = "symbolic")]
@@ -442,6 +457,9 @@ impl fmt::Display for Summary {
         }
         if self.suspended_spins {
             f.write_str("; spin loops without the rounds in which nothing changes")?;
+        }
+        if let Some(without) = &self.spurious_left_out {
+            write!(f, "; {without}")?;
         }
         if self.nothing_shared {
             f.write_str(NOTHING_SHARED)?;

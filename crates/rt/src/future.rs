@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 
 use crate::names::Meta;
+use crate::spurious::Spurious;
 use crate::sync::Mutex;
 use crate::thread::{self, Thread};
 use crate::world::{Place, world};
@@ -48,6 +49,9 @@ impl Bell {
         match world() {
             None => thread::park(),
             Some(world) => {
+                if world.spuriously(Spurious::Poll, self.place) {
+                    return;
+                }
                 let cell = world.cell(&self.meta, "Waker");
                 world.take_permit(cell, ("Waker", "wait to be woken"), self.place);
             }

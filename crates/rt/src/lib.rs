@@ -81,6 +81,7 @@ mod sample;
 mod say;
 mod simulate;
 mod spin;
+mod spurious;
 mod stack;
 mod statics;
 #[cfg(feature = "symbolic")]

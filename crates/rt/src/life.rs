@@ -7,6 +7,7 @@ use mazurka_core::{Access, Event, Mishap, MishapKind, ProcessId, ProcessTable, S
 use crate::alloc::Watched;
 use crate::builder::Builder;
 use crate::names::{Names, next_epoch};
+use crate::spurious::SpuriousEvents;
 use crate::world::{Failure, Inner, Life, Pending, Place, Start, StepEffects, ThreadState, Until};
 
 /// The message of a panic whose value is no text.
@@ -42,8 +43,15 @@ impl Inner {
             shared: false,
             lottery: None,
             spins: wishes.spins,
-            spurious: wishes.spurious_failures,
             loops: Default::default(),
+            spurious: SpuriousEvents {
+                most: [
+                    wishes.spurious_wakes,
+                    wishes.spurious_polls,
+                    wishes.spurious_failures,
+                ],
+                ..SpuriousEvents::default()
+            },
             watched: Watched::new(wishes.leaks),
             #[cfg(feature = "symbolic")]
             unknowns: crate::unknowns::Unknowns::new(wishes.decisions()),
@@ -100,9 +108,10 @@ impl Inner {
         let thread = &mut self.threads[process.index()];
         thread.life = Life::Alive;
         thread.pending = Pending::new(None, ("", "start"), start.place);
-        (thread.steps, thread.children, thread.spurious) = (0, 0, 0);
+        (thread.steps, thread.children) = (0, 0);
         (thread.awaiting, thread.token, thread.notified) = (false, false, false);
         thread.spin.reset();
+        thread.spurious = [0; 3];
         thread.locals.forget();
         thread.asking.reset();
         thread.name.clone_from(&start.name);
@@ -302,12 +311,12 @@ impl ThreadState {
             yielder: std::ptr::null(),
             steps: 0,
             children: 0,
-            spurious: 0,
             awaiting: false,
             token: false,
             notified: false,
             cells,
             spin: Default::default(),
+            spurious: [0; 3],
             name: None,
             started: place,
             panicked: false,

@@ -12,6 +12,7 @@ use std::time::Duration;
 use mazurka_core::{MemoryOrder, ProcessId};
 
 use crate::local;
+use crate::spurious::Spurious;
 use crate::world::{END, PERMIT, Pending, Place, Start, Until, World, wakes, world};
 
 pub use std::thread::{Result, available_parallelism};
@@ -111,6 +112,9 @@ pub fn park() {
     match world() {
         None => std::thread::park(),
         Some(world) => {
+            if world.spuriously(Spurious::Wake, Location::caller()) {
+                return;
+            }
             let cell = world.inner.borrow_mut().me().cells[PERMIT];
             world.take_permit(cell, ("thread", "park"), Location::caller());
         }

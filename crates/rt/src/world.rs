@@ -33,6 +33,7 @@ use crate::local::Locals;
 use crate::loops::Loops;
 use crate::names::{Meta, Names};
 use crate::spin::Spin;
+use crate::spurious::SpuriousEvents;
 use crate::statics::Twins;
 use crate::weak::{Asking, Chosen};
 
@@ -175,8 +176,6 @@ pub(crate) struct ThreadState {
     pub steps: u32,
     /// Number of threads that it has started.
     pub children: u32,
-    /// How often its `compare_exchange_weak`s have failed for no reason.
-    pub spurious: u32,
     /// Whether it waits for its token.
     pub awaiting: bool,
     /// Whether it has its token.
@@ -187,6 +186,8 @@ pub(crate) struct ThreadState {
     /// the park permit, and its end. They are the same in every execution.
     pub cells: [u32; 4],
     pub spin: Spin,
+    /// How much has happened to it for no reason, by kind.
+    pub spurious: [u32; 3],
     pub name: Option<Box<str>>,
     pub started: Place,
     /// Whether it has panicked and no other thread has joined it since.
@@ -316,9 +317,8 @@ pub(crate) struct Inner {
     pub lottery: Option<Random>,
     /// Number of rounds that a thread may spin in vain before it is suspended.
     pub spins: u32,
-    /// How often those of one thread may.
-    pub spurious: u32,
     pub loops: Loops,
+    pub spurious: SpuriousEvents,
     pub watched: Watched,
     #[cfg(feature = "symbolic")]
     pub unknowns: crate::unknowns::Unknowns,

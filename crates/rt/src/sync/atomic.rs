@@ -16,6 +16,7 @@ pub use std::sync::atomic::{Ordering, compiler_fence};
 use mazurka_core::{AccessOrder, MemoryOrder, Ordered};
 
 use crate::names::Meta;
+use crate::spurious::Spurious;
 use crate::weak::order_of;
 use crate::world::{Inner, Pending, Place, World, wakes, world};
 
@@ -381,7 +382,7 @@ macro_rules! atomic {
                 let verb = "compare_exchange_weak";
                 let place = Location::caller();
                 if let Some(world) = world()
-                    && world.fails_for_no_reason(place)
+                    && world.spuriously(Spurious::Failure, place)
                 {
                     return Err(self.read_failing(world, [success, failure], (verb, place)));
                 }

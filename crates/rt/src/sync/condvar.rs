@@ -2,7 +2,7 @@
 //!
 //! Waiting takes three steps: the thread releases the mutex and enlists; it takes its token; it
 //! acquires the mutex again. Which waiting thread `notify_one` wakes is a choice, and all choices
-//! are explored. Spurious wake-ups, which std allows, are not explored.
+//! are explored. Spurious wake-ups, which std allows, are explored if that is asked for.
 
 use std::fmt;
 use std::panic::Location;
@@ -13,6 +13,7 @@ use mazurka_core::{Access, AccessKind, MemoryOrder};
 
 use super::{MutexGuard, map};
 use crate::names::Meta;
+use crate::spurious::Spurious;
 use crate::world::{Pending, Place, World, wakes, world};
 
 /// Whether a wait timed out: [`std::sync::WaitTimeoutResult`].
@@ -108,6 +109,10 @@ impl Condvar {
             let result = self.real.wait(real);
             return map(result, |real| MutexGuard::with(mutex, real, place));
         };
+        if held.world.spuriously(Spurious::Wake, place) {
+            drop(guard);
+            return mutex.lock_at(place);
+        }
         self.enlist(&held, guard, "wait", place);
         let what = (KIND, "wait for a notification");
         match held.world.memory {

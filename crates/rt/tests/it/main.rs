@@ -12,4 +12,5 @@ mod panics;
 mod random;
 mod samples;
 mod signatures;
+mod spurious;
 mod statics;

@@ -1,0 +1,88 @@
+//! What std allows to happen for no reason: a thread wakes though nothing woke it, and
+//! `compare_exchange_weak` fails though the value is as expected.
+//!
+//! Right code copes with it, and exploring it costs executions, so it is off unless it is asked
+//! for. Each thread may meet so many in one execution as the settings say; a loop that waits again
+//! would otherwise never end. Whether it happens is a choice of its own.
+
+use crate::world::{Pending, Place, World};
+
+/// The kinds of things that happen for no reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Spurious {
+    /// `Condvar::wait` and `park` return.
+    Wake,
+    /// `block_on` polls.
+    Poll,
+    /// `compare_exchange_weak` fails.
+    Failure,
+}
+
+impl Spurious {
+    /// The name of the step that decides, and what is told if it happens.
+    fn told(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Wake => ("wait", "wakes for no reason"),
+            Self::Poll => ("poll", "polls for no reason"),
+            Self::Failure => ("compare_exchange_weak", "fails for no reason"),
+        }
+    }
+}
+
+/// What is explored of them, and what was met, by kind.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SpuriousEvents {
+    pub most: [u32; 3],
+    pub met: [bool; 3],
+}
+
+impl SpuriousEvents {
+    /// Names what could have happened and was not explored.
+    pub fn left_out(&self) -> Option<String> {
+        let names = [
+            "wake-ups (spurious_wakes)",
+            "polls (spurious_polls)",
+            "failures of compare_exchange_weak (spurious_failures)",
+        ];
+        let all = names.iter().enumerate();
+        let off = all.filter(|(kind, _)| self.met[*kind] && self.most[*kind] == 0);
+        let off: Vec<&str> = off.map(|(_, name)| *name).collect();
+        (!off.is_empty()).then(|| format!("without spurious {}", off.join(" and ")))
+    }
+}
+
+impl World {
+    /// Whether something happens to the current thread for no reason.
+    pub fn spuriously(&self, kind: Spurious, place: Place) -> bool {
+        let at = kind as usize;
+        {
+            let mut inner = self.inner.borrow_mut();
+            inner.spurious.met[at] = true;
+            let most = inner.spurious.most[at];
+            if inner.me().spurious[at] >= most {
+                return false;
+            }
+        }
+        let (verb, told) = kind.told();
+        let pending = Pending::new(None, ("", verb), place);
+        let happens = match self.memory {
+            None => {
+                self.turn(pending);
+                self.inner.borrow_mut().outcome(0, 2) == 1
+            }
+            Some(_) => self.choice(2, pending) == 1,
+        };
+        self.note(|| if happens { told } else { "goes on" }.into());
+        if happens {
+            let mut inner = self.inner.borrow_mut();
+            inner.me().spurious[at] += 1;
+            // The next round of a loop does not do the same again.
+            inner.me().spin.progress();
+            drop(inner);
+            if self.memory.is_some() {
+                self.progress();
+            }
+        }
+        happens
+    }
+}
