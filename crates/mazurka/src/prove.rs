@@ -523,10 +523,9 @@ impl Theory<'_> {
         let mut cells = Vec::new();
         for var in &self.program.vars {
             for at in 0..var.len.unwrap_or(1) as usize {
-                cells.push(match (&var.init, var.len) {
-                    (Some(values), _) => values.get(at).or(values.first()).copied().unwrap_or(0),
-                    (None, None) => given(&var.name)?,
-                    (None, Some(_)) => given(&format!("{}[{at}]", var.name))?,
+                cells.push(match &var.init {
+                    Some(values) => values.get(at).or(values.first()).copied().unwrap_or(0),
+                    None => given(&var.shape.element(at as u32))?,
                 });
             }
         }

@@ -339,7 +339,7 @@ impl Finder {
                 self.name(name);
                 self.expr(inner);
             }
-            Expr::Not(inner) | Expr::Neg(inner) => self.expr(inner),
+            Expr::Not(inner) | Expr::Neg(inner) | Expr::Pick(_, inner) => self.expr(inner),
             Expr::Bin(op, left, right) => {
                 if matches!(op.sign(), "/" | "%") {
                     self.add(Feature::Division);

@@ -462,7 +462,7 @@ impl Compiler {
         match e {
             Expr::Name(name) => shared(name),
             Expr::Index(name, index) => shared(name) || self.touches(index),
-            Expr::Not(e) | Expr::Neg(e) => self.touches(e),
+            Expr::Not(e) | Expr::Neg(e) | Expr::Pick(_, e) => self.touches(e),
             Expr::Bin(_, left, right) => self.touches(left) || self.touches(right),
             // A statement that chooses is a step, even if it touches only locals.
             Expr::Choose(..) => true,

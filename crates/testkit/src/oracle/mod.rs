@@ -28,6 +28,7 @@ mod local;
 mod machine;
 mod parse;
 mod print;
+mod sugar;
 mod table;
 mod temporal;
 mod values;

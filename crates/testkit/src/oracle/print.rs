@@ -252,6 +252,8 @@ pub fn expr(e: &Expr) -> String {
                 operand(no)
             )
         }
+        // No text of a generator has it; it is what the parser makes of other things.
+        Expr::Pick(_, index) => format!("pick[{}]", expr(index)),
         Expr::Choose(low, high) => format!("choose({}..{})", expr(low), expr(high)),
         Expr::Input(ty) => format!("input({})", ty.map_or(String::new(), |ty| ty.name())),
     }

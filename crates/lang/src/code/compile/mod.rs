@@ -441,6 +441,7 @@ impl<'a> Compiler<'a> {
             layout.slots.push(self.frame);
             layout.names.push(crate::check::hir::Local {
                 name: "$t".to_owned(),
+                shape: crate::check::hir::Shape::plain("$t", Vec::new()),
                 ty,
                 len: None,
             });

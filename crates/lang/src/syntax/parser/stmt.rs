@@ -157,7 +157,7 @@ impl<'s> Parser<'s> {
 
     /// A guard and what it guards, or a choice, or a plain statement.
     fn guarded(&mut self) -> Parse<Stmt<'s>> {
-        let stmt = if self.at_expression() && !self.at_new() {
+        let stmt = if self.at_expression() && !self.at_new() && !self.at_match() {
             let test = self.expr()?;
             if matches!(self.kind(), Kind::Guard | Kind::GuardLoop) {
                 return self.after_guard(test);
@@ -215,7 +215,7 @@ impl<'s> Parser<'s> {
 
     /// The second branch of a choice: a statement without guard or choice.
     fn branch(&mut self) -> Parse<Stmt<'s>> {
-        if !self.at_expression() {
+        if !self.at_expression() || self.at_match() {
             return self.plain();
         }
         let first = self.expr()?;
@@ -305,7 +305,7 @@ impl<'s> Parser<'s> {
         for place in &left {
             if !matches!(
                 place.kind,
-                ExprKind::Name(_) | ExprKind::Index(..) | ExprKind::Poison
+                ExprKind::Name(_) | ExprKind::Index(..) | ExprKind::Path(..) | ExprKind::Poison
             ) {
                 return Err(self.not_assignable(place.span));
             }
@@ -347,6 +347,7 @@ impl<'s> Parser<'s> {
             Kind::Let => self.let_stmt()?,
             Kind::Spawn => StmtKind::Spawn(None, self.spawned()?),
             Kind::Ident if self.at_new() => StmtKind::Spawn(None, self.spawned()?),
+            Kind::Ident if self.at_match() => self.match_stmt()?,
             Kind::Join => {
                 self.bump();
                 if self.at(Kind::LParen) && !self.on_new_line() {
