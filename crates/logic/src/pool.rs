@@ -179,7 +179,11 @@ pub(crate) fn rule(thread: &Thread<'_>, terms: &Terms) -> Option<Rule> {
         StmtKind::Atomic(_) => Rule::Atomic,
         StmtKind::Assert(..) => Rule::Assert,
         StmtKind::Assume(_) => Rule::Assume,
-        StmtKind::Skip | StmtKind::End | StmtKind::Block(_) | StmtKind::Error(_) => return None,
+        StmtKind::Skip
+        | StmtKind::End
+        | StmtKind::Block(_)
+        | StmtKind::Error(_)
+        | StmtKind::Leave(_) => return None,
     })
 }
 

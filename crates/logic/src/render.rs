@@ -119,6 +119,7 @@ impl Names<'_, '_> {
         let kind = match &stmt.kind {
             StmtKind::Skip => "skip",
             StmtKind::End => "end",
+            StmtKind::Leave(leave) => leave.word(),
             StmtKind::Block(_) => "block",
             StmtKind::Assign(..) => "assign",
             StmtKind::Let(..) => "let",

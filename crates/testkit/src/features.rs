@@ -221,7 +221,7 @@ impl Finder {
 
     fn stmt(&mut self, stmt: &Stmt) {
         match &stmt.kind {
-            Kind::Skip => {}
+            Kind::Skip | Kind::Break | Kind::Continue | Kind::Return => {}
             Kind::End => self.add(Feature::End),
             Kind::Assign(places, values) => {
                 if places.len() > 1 {

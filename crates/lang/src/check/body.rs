@@ -29,6 +29,9 @@ pub(super) struct Body<'c, 's> {
     pub whole: bool,
     /// Whether locals of processes can be named.
     pub temporal: bool,
+    /// Whether there is a loop around, and a procedure, which can be left.
+    pub in_loop: bool,
+    pub in_procedure: bool,
     /// What follows the statement that is being checked, in the same step.
     pub after: Vec<Stmt>,
     /// The locals whose type is a range.
@@ -109,6 +112,8 @@ impl<'c, 's> Body<'c, 's> {
             inlining: Vec::new(),
             whole: true,
             temporal: false,
+            in_loop: false,
+            in_procedure: false,
             after: Vec::new(),
             ranges: FxHashMap::default(),
         }

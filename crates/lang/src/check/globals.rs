@@ -545,6 +545,7 @@ impl<'s> Checker<'s> {
             };
             let signature = self.signatures[index].clone();
             let mut inner = Body::of_process(self);
+            inner.in_procedure = true;
             let mut seen: Option<&std::rc::Rc<TypeExpr<'s>>> = None;
             let mut stay = Vec::new();
             for ((name, ty), declared) in params.iter().zip(signature.iter()) {

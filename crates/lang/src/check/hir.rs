@@ -443,6 +443,34 @@ pub enum StmtKind {
     Assume(Expr),
     /// `error "message"`
     Error(Option<Message>),
+    /// `break`, `continue`, `return`
+    Leave(Leave),
+}
+
+/// What is left before its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leave {
+    /// `break`: the innermost loop.
+    Loop,
+    /// `continue`: this round of the innermost loop.
+    Round,
+    /// `return`: the procedure.
+    Procedure,
+}
+
+impl Leave {
+    /// Every kind with its word.
+    pub const ALL: [(&'static str, Self); 3] = [
+        ("break", Self::Loop),
+        ("continue", Self::Round),
+        ("return", Self::Procedure),
+    ];
+
+    /// How it is written.
+    pub fn word(self) -> &'static str {
+        let found = Self::ALL.iter().find(|(_, one)| *one == self);
+        found.map_or("", |(word, _)| word)
+    }
 }
 
 impl Stmt {
@@ -489,7 +517,8 @@ impl Stmt {
             | StmtKind::Atomic(_)
             | StmtKind::Spawn(_, Spawned::Block(_))
             | StmtKind::Join(_)
-            | StmtKind::Error(_) => Vec::new(),
+            | StmtKind::Error(_)
+            | StmtKind::Leave(_) => Vec::new(),
         }
     }
 

@@ -21,6 +21,7 @@ mod processes;
 mod quantified;
 mod records;
 pub(crate) mod refuse;
+mod selected;
 mod settings;
 mod stmt;
 mod temporal;

@@ -9,7 +9,8 @@ use super::initial::{Filled, Mode};
 use super::records::{Declared, Selected};
 use super::types::{Ty, Typed};
 use crate::check::hir::{
-    Expr, ExprKind, LocalId, LockId, Place, ProcedureId, Shape, Spawned, Stmt, StmtKind, Type,
+    Expr, ExprKind, Leave, LocalId, LockId, Place, ProcedureId, Shape, Spawned, Stmt, StmtKind,
+    Type,
 };
 use crate::syntax::ast::{self, Init, Name};
 use mazurka_diagnostics::{Diagnostic, Span};
@@ -69,7 +70,7 @@ impl<'s> Body<'_, 's> {
             },
             ast::StmtKind::GuardedLoop(test, inner) => {
                 let test = self.in_one_step(|body| body.condition(test, "a guard"));
-                StmtKind::GuardedLoop(test, self.scoped_stmt(inner))
+                StmtKind::GuardedLoop(test, self.in_loop(|body| body.scoped_stmt(inner)))
             }
             ast::StmtKind::If(test, then, other) => StmtKind::If(
                 self.condition(test, "`if`"),
@@ -88,7 +89,7 @@ impl<'s> Body<'_, 's> {
                 let invariants = invariants.iter();
                 let invariants = invariants.map(|e| self.condition(e, "an invariant"));
                 let invariants = invariants.collect();
-                let body = self.statements(body);
+                let body = self.in_loop(|inner| inner.statements(body));
                 StmtKind::While {
                     test,
                     bound,
@@ -146,6 +147,7 @@ impl<'s> Body<'_, 's> {
                 let test = self.condition(test, "`assert`");
                 StmtKind::Assert(test, message.map(|message| self.message(message)))
             }
+            ast::StmtKind::Leave(leave) => self.leave(*leave, span),
             ast::StmtKind::Assume(test) => StmtKind::Assume(self.condition(test, "`assume`")),
             ast::StmtKind::Error(message) => {
                 StmtKind::Error(message.map(|message| self.message(message)))
@@ -161,6 +163,39 @@ impl<'s> Body<'_, 's> {
             kind: StmtKind::Block(all),
             span,
         }
+    }
+
+    /// Checks what stands in a loop.
+    fn in_loop<T>(&mut self, inner: impl FnOnce(&mut Self) -> T) -> T {
+        let outer = std::mem::replace(&mut self.in_loop, true);
+        let result = inner(self);
+        self.in_loop = outer;
+        result
+    }
+
+    fn leave(&mut self, leave: Leave, span: Span) -> StmtKind {
+        let (may, what, help) = match leave {
+            Leave::Procedure => (
+                self.in_procedure,
+                "a procedure",
+                "a process ends with `end`",
+            ),
+            _ => (
+                self.in_loop,
+                "a loop",
+                "what is spawned in a loop is none; a process ends with `end`",
+            ),
+        };
+        if !may {
+            let word = leave.word();
+            self.report(
+                Diagnostic::new("M0425", span, format!("`{word}` stands outside of {what}"))
+                    .label(format!("expected {what} around this"))
+                    .help(help),
+            );
+            return StmtKind::Skip;
+        }
+        StmtKind::Leave(leave)
     }
 
     fn bound(&mut self, bound: &ast::Expr<'s>) -> Option<(i64, LocalId)> {
@@ -207,7 +242,7 @@ impl<'s> Body<'_, 's> {
         self.scoped(|inner| {
             let local = inner.declare(name, ty, Vec::new());
             let limit = inner.hidden("limit", ty.unwrap_or(Type::Int));
-            let body = inner.statements(body);
+            let body = inner.in_loop(|inner| inner.statements(body));
             StmtKind::For {
                 local,
                 limit,
@@ -220,7 +255,13 @@ impl<'s> Body<'_, 's> {
 
     fn spawn(&mut self, name: Option<Name<'s>>, spawned: &ast::Spawned<'s>) -> StmtKind {
         let spawned = match spawned {
-            ast::Spawned::Block(list) => Some(Spawned::Block(self.statements(list))),
+            ast::Spawned::Block(list) => {
+                let outer = (self.in_loop, self.in_procedure);
+                (self.in_loop, self.in_procedure) = (false, false);
+                let block = self.statements(list);
+                (self.in_loop, self.in_procedure) = outer;
+                Some(Spawned::Block(block))
+            }
             ast::Spawned::Call(name, args) => self
                 .call(*name, args, name.span)
                 .map(|(procedure, args)| Spawned::Call(procedure, args)),

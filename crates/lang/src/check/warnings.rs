@@ -272,7 +272,7 @@ impl<'s> Survey<'s> {
 
     fn stmt(&mut self, stmt: &Stmt<'s>) {
         match &stmt.kind {
-            StmtKind::Poison | StmtKind::Skip | StmtKind::End => {}
+            StmtKind::Poison | StmtKind::Skip | StmtKind::End | StmtKind::Leave(_) => {}
             StmtKind::Block(body) | StmtKind::Atomic(body) => self.block(body),
             StmtKind::Assign(places, values) => {
                 places.iter().for_each(|place| self.place(place));

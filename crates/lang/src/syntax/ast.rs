@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::check::hir::{Atomicity, BinaryOp, Type, UnaryOp};
+use crate::check::hir::{Atomicity, BinaryOp, Leave, Type, UnaryOp};
 use mazurka_core::Kinds;
 use mazurka_diagnostics::Span;
 
@@ -213,6 +213,7 @@ pub(crate) enum StmtKind<'s> {
     Assert(Expr<'s>, Option<Text<'s>>),
     Assume(Expr<'s>),
     Error(Option<Text<'s>>),
+    Leave(Leave),
 }
 
 /// A string, as it stands in the source.

@@ -283,7 +283,7 @@ impl Lexer<'_, '_> {
 
     fn sign(&mut self) {
         let rest = self.rest();
-        // Between a variable and its field or operation; elsewhere it is a word of another language.
+        // Between a variable and its field or operation; elsewhere it is of another language.
         let dotted = rest.strip_prefix('.').filter(|rest| !rest.starts_with('.'));
         if dotted.is_some_and(|rest| self.temporal || opens_name(rest)) {
             return self.push(Kind::Dot, self.at + 1);

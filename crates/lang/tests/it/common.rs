@@ -79,6 +79,7 @@ impl Dump<'_> {
         match &stmt.kind {
             StmtKind::Skip => "skip".to_owned(),
             StmtKind::End => "end".to_owned(),
+            StmtKind::Leave(leave) => leave.word().to_owned(),
             StmtKind::Block(list) => self.list(list),
             StmtKind::Assign(left, right) => {
                 let left: Vec<String> = left.iter().map(|place| self.place(place)).collect();

@@ -200,6 +200,9 @@ pub enum Kind {
     Error(Option<String>),
     /// Several statements in one place.
     Seq(Vec<Stmt>),
+    Break,
+    Continue,
+    Return,
 }
 
 impl Stmt {

@@ -5,6 +5,7 @@ use std::slice;
 
 use super::ast::{Child, Expr, Init, ItemKind, Kind, Place, Program, Stmt, Ty};
 use super::code::{Code, Instr, Procedure, Property, Start, Worth, apply, wrap};
+use super::leave::Around;
 use super::{FailureKind, Limits};
 
 pub(super) type Done<T = ()> = Result<T, String>;
@@ -68,6 +69,8 @@ pub(super) struct Compiler {
     pub(super) line: u32,
     /// In properties nothing is a step.
     pub(super) property: bool,
+    /// What is around the statement, in its body.
+    pub(super) around: Around,
 }
 
 /// What a declaration says of each of its variables.
@@ -376,6 +379,7 @@ impl Compiler {
 
     /// Starts code of its own, and says where.
     fn begin(&mut self) -> usize {
+        self.around = Around::default();
         self.scopes = vec![Vec::new()];
         (self.slots, self.most_slots) = (0, 0);
         self.code.instrs.len()
@@ -481,6 +485,7 @@ impl Compiler {
         }
         match &stmt.kind {
             Kind::Skip => Ok(()),
+            Kind::Break | Kind::Continue | Kind::Return => self.leave(&stmt.kind),
             Kind::End => {
                 self.emit(Instr::End);
                 Ok(())
@@ -517,7 +522,9 @@ impl Compiler {
                     self.emit(Instr::Yield);
                 }
                 self.emit(Instr::AtomicBegin);
+                self.around.atomic += 1;
                 self.block(body)?;
+                self.around.atomic -= 1;
                 self.emit(Instr::AtomicEnd);
                 Ok(())
             }
@@ -562,12 +569,16 @@ impl Compiler {
     /// What follows a test in the same step: all of a simple statement, the first step of others.
     fn guarded(&mut self, inner: &Stmt) -> Done {
         if inner.is_simple() {
+            self.around.atomic += 1;
             self.block(std::slice::from_ref(inner))?;
+            self.around.atomic -= 1;
             self.emit(Instr::AtomicEnd);
         } else {
             self.emit(Instr::AtomicEnd);
             self.emit(Instr::Fuse);
+            self.around.fused += 1;
             self.block(std::slice::from_ref(inner))?;
+            self.around.fused -= 1;
             self.emit(Instr::EndFuse);
         }
         Ok(())
@@ -579,10 +590,12 @@ impl Compiler {
         self.emit(Instr::AtomicBegin);
         self.test(test)?;
         let out = self.emit(Instr::JumpIfNot(0));
+        self.enter(again);
         self.guarded(inner)?;
         self.emit(Instr::Jump(again));
         self.land(out);
         self.emit(Instr::AtomicEnd);
+        self.exit();
         Ok(())
     }
 
@@ -643,9 +656,11 @@ impl Compiler {
             self.emit(Instr::Bin(super::ast::Op::Sub, Ty::Int));
             self.emit(Instr::SetLocal(slot));
         }
+        self.enter(again);
         self.block(body)?;
         self.emit(Instr::Jump(again));
         self.land(out);
+        self.exit();
         spent.into_iter().for_each(|spent| self.land(spent));
         self.slots = slots;
         Ok(())
@@ -682,9 +697,11 @@ impl Compiler {
         self.emit(Instr::Push(1));
         self.emit(Instr::Bin(super::ast::Op::Add, Ty::Int));
         self.emit(Instr::SetLocal(next));
+        self.enter(again);
         self.block(body)?;
         self.emit(Instr::Jump(again));
         self.land(out);
+        self.exit();
         self.scopes.pop();
         self.slots = slots;
         Ok(())
@@ -702,7 +719,9 @@ impl Compiler {
                 let over = self.emit(Instr::Jump(0));
                 let entry = self.here();
                 self.note_endless(entry, body);
+                let around = std::mem::take(&mut self.around);
                 self.block(body)?;
+                self.around = around;
                 self.emit(Instr::End);
                 self.land(over);
                 self.emit(Instr::Spawn(entry));

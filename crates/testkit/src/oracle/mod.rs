@@ -23,6 +23,7 @@ mod cycles;
 mod endless;
 mod explore;
 mod guess;
+mod leave;
 mod lex;
 mod local;
 mod machine;
@@ -32,6 +33,7 @@ mod sugar;
 mod table;
 mod temporal;
 mod values;
+mod whole;
 
 use std::collections::BTreeSet;
 
@@ -135,7 +137,7 @@ pub struct Truth {
 
 /// What the program in the text can do.
 pub fn judge(text: &str, limits: &Limits) -> Answer {
-    let program = match parse(text) {
+    let program = match parse::parse_set(text, &limits.set) {
         Ok(program) => program,
         Err(why) => return Answer::Refused(why),
     };

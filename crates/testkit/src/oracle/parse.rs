@@ -8,10 +8,15 @@ pub(super) type Parsed<T> = Result<T, String>;
 
 /// The program that a text is, or what is wrong with it.
 pub fn parse(text: &str) -> Result<Program, String> {
+    parse_set(text, &[])
+}
+
+/// The same where some constants have another value than the text gives.
+pub(super) fn parse_set(text: &str, set: &[(String, i128)]) -> Result<Program, String> {
     let mut parser = Parser {
         tokens: lex(text)?,
         at: 0,
-        known: Known::default(),
+        known: Known::with(set),
         before: Vec::new(),
     };
     let mut items = Vec::new();
@@ -370,6 +375,9 @@ impl Parser {
         };
         self.at += 1;
         Ok(match word.as_str() {
+            "break" if self.ends_here() => Kind::Break,
+            "continue" if self.ends_here() => Kind::Continue,
+            "return" if self.ends_here() => Kind::Return,
             "skip" => Kind::Skip,
             "end" => Kind::End,
             "await" => Kind::Await(self.expr()?),
@@ -400,6 +408,11 @@ impl Parser {
                 self.assign_or_call()?
             }
         })
+    }
+
+    /// Whether a statement can end before this.
+    fn ends_here(&self) -> bool {
+        self.sees(";") || self.sees("}") || self.sees(")") || self.sees("<|")
     }
 
     fn text(&mut self) -> Option<String> {

@@ -198,6 +198,9 @@ fn inside(inner: &Stmt, depth: usize, out: &mut String) {
 fn line(kind: &Kind) -> String {
     match kind {
         Kind::End => "end".into(),
+        Kind::Break => "break".into(),
+        Kind::Continue => "continue".into(),
+        Kind::Return => "return".into(),
         Kind::Assign(places, values) => {
             let all: Vec<_> = places.iter().map(place).collect();
             format!("{} := {}", all.join(", "), exprs(values))

@@ -9,7 +9,7 @@ use super::parse::{Parsed, Parser};
 
 /// What the elements of a declared type are.
 #[derive(Clone, Debug)]
-enum Base {
+pub(super) enum Base {
     Plain(Ty),
     Range(i128, i128),
     Struct(String),
@@ -17,14 +17,14 @@ enum Base {
 
 /// A type with its dimensions.
 #[derive(Clone, Debug)]
-struct Type {
-    base: Base,
-    dims: Vec<usize>,
+pub(super) struct Type {
+    pub base: Base,
+    pub dims: Vec<usize>,
 }
 
 /// A value as it is written in a declaration.
 #[derive(Clone, Debug)]
-enum Tree {
+pub(super) enum Tree {
     One(Expr),
     Fields(Vec<(String, Tree)>),
     List(Vec<Tree>),
@@ -42,7 +42,7 @@ struct Function {
 #[derive(Default)]
 pub(super) struct Known {
     enums: HashMap<String, Vec<String>>,
-    structs: HashMap<String, Vec<(String, Type)>>,
+    pub structs: HashMap<String, Vec<(String, Type)>>,
     functions: HashMap<String, Function>,
     consts: HashMap<String, i128>,
     tables: HashMap<String, (Vec<usize>, Vec<i128>)>,
@@ -51,11 +51,23 @@ pub(super) struct Known {
     /// How long arrays are.
     lens: HashMap<String, usize>,
     /// The variables of a `struct`.
-    records: HashMap<String, String>,
+    pub records: HashMap<String, String>,
     hidden: usize,
+    /// The constants that have another value than the text gives.
+    set: HashMap<String, i128>,
 }
 
-fn bin(op: Op, left: Expr, right: Expr) -> Expr {
+impl Known {
+    /// Nothing but these constants.
+    pub fn with(set: &[(String, i128)]) -> Self {
+        Self {
+            set: set.iter().cloned().collect(),
+            ..Self::default()
+        }
+    }
+}
+
+pub(super) fn bin(op: Op, left: Expr, right: Expr) -> Expr {
     Expr::Bin(op, Box::new(left), Box::new(right))
 }
 
@@ -107,14 +119,14 @@ fn put_in_tree(tree: &Tree, name: &str, value: &Expr) -> Tree {
 }
 
 impl Parser {
-    fn word_after(&self, count: usize) -> Option<&str> {
+    pub(super) fn word_after(&self, count: usize) -> Option<&str> {
         match self.tokens.get(self.at + count).map(|(token, _)| token) {
             Some(Token::Word(word)) => Some(word),
             _ => None,
         }
     }
 
-    fn sign_after(&self, count: usize) -> Option<&'static str> {
+    pub(super) fn sign_after(&self, count: usize) -> Option<&'static str> {
         match self.tokens.get(self.at + count).map(|(token, _)| token) {
             Some(Token::Sign(sign)) => Some(sign),
             _ => None,
@@ -284,7 +296,8 @@ impl Parser {
         self.need("=")?;
         if !self.sees("[") {
             let value = self.expr()?;
-            if let Ok(number) = self.fold(&value) {
+            let set = self.known.set.get(&name).copied();
+            if let Some(number) = set.or_else(|| self.fold(&value).ok()) {
                 self.known.consts.insert(name.clone(), number);
             }
             return Ok(vec![ItemKind::Const(name, value)]);
@@ -315,7 +328,7 @@ impl Parser {
     }
 
     /// A value in a declaration.
-    fn tree(&mut self) -> Parsed<Tree> {
+    pub(super) fn tree(&mut self) -> Parsed<Tree> {
         if self.has("[") {
             let first = self.tree()?;
             if self.has_word("for") {
@@ -351,7 +364,7 @@ impl Parser {
     }
 
     /// Whether this is `Msg(`.
-    fn at_literal(&self) -> bool {
+    pub(super) fn at_literal(&self) -> bool {
         let is_struct = |word: &str| self.known.structs.contains_key(word);
         self.word_after(0).is_some_and(is_struct) && self.sign_after(1) == Some("(")
     }
@@ -518,7 +531,15 @@ impl Parser {
         self.at += 1;
         let name = self.name()?;
         self.at += 1;
-        let over = self.expr()?;
+        let array = self.word_after(0).map(str::to_owned);
+        let array = array.filter(|_| self.sign_after(1) == Some(":"));
+        let over = match array {
+            Some(array) => {
+                self.at += 1;
+                Expr::Name(array)
+            }
+            None => self.expr()?,
+        };
         let values: Vec<Expr> = if self.has("..") {
             let low = self.fold(&over)?;
             (low..self.constant()?).map(Expr::Num).collect()
@@ -605,7 +626,7 @@ impl Parser {
         Ok(all)
     }
 
-    fn match_statement(&mut self) -> Parsed<Kind> {
+    pub(super) fn match_statement(&mut self) -> Parsed<Kind> {
         self.at += 1;
         let value = self.expr()?;
         self.need("{")?;
@@ -625,148 +646,6 @@ impl Parser {
         let keep = Kind::Let(kept, Some(Ty::Int), None, Init::One(value));
         all.insert(0, Stmt::new(keep));
         Ok(Kind::Seq(all))
-    }
-
-    /// A statement that stands for others; none if it is of another kind.
-    pub(super) fn sugared_statement(&mut self) -> Parsed<Option<Kind>> {
-        let start = self.at;
-        let Some(word) = self.word_after(0).map(str::to_owned) else {
-            return Ok(None);
-        };
-        if word == "match" && self.word_after(1).is_some() {
-            return self.match_statement().map(Some);
-        }
-        if word == "let" && self.sign_after(2) == Some("=") {
-            self.at += 1;
-            let name = self.name()?;
-            self.at += 1;
-            if let Some((of, values)) = self.whole()? {
-                return self.let_whole(name, of, values).map(Some);
-            }
-        } else if self.known.records.contains_key(&word) {
-            let place = self.path()?;
-            if let Some(of) = self.known.records.get(&place.name).cloned()
-                && self.has(":=")
-            {
-                let Some((_, values)) = self.whole()? else {
-                    return self.wrong("a value of a struct");
-                };
-                let fields = self.fields(&of, &place)?;
-                let place = |e: &Expr| match e {
-                    Expr::Index(name, index) => Place {
-                        name: name.clone(),
-                        index: Some((**index).clone()),
-                    },
-                    Expr::Name(name) => Place {
-                        name: name.clone(),
-                        index: None,
-                    },
-                    _ => unreachable!("a field is a variable or an element"),
-                };
-                return Ok(Some(Kind::Assign(
-                    fields.iter().map(place).collect(),
-                    values,
-                )));
-            }
-        }
-        self.at = start;
-        Ok(None)
-    }
-
-    fn let_whole(&mut self, name: String, of: String, values: Vec<Expr>) -> Parsed<Kind> {
-        self.known.records.insert(name.clone(), of.clone());
-        let place = Place { name, index: None };
-        let mut places = Vec::new();
-        for field in self.fields(&of, &place)? {
-            let Expr::Name(field) = field else {
-                return self.wrong("a struct without arrays");
-            };
-            let zero = Init::One(Expr::Num(0));
-            let declare = Kind::Let(field.clone(), Some(Ty::Int), None, zero);
-            self.before.push(Stmt::new(declare));
-            places.push(Place {
-                name: field,
-                index: None,
-            });
-        }
-        Ok(Kind::Assign(places, values))
-    }
-
-    /// A whole value of a `struct`, if one stands here: its fields, in their order.
-    fn whole(&mut self) -> Parsed<Option<(String, Vec<Expr>)>> {
-        let start = self.at;
-        let Some(word) = self.word_after(0).map(str::to_owned) else {
-            return Ok(None);
-        };
-        if self.at_literal() {
-            let Tree::Fields(given) = self.tree()? else {
-                return self.wrong("a value of a struct");
-            };
-            let mut values = Vec::new();
-            for (field, _) in self.known.structs[&word].clone() {
-                match given.iter().find(|(name, _)| *name == field) {
-                    Some((_, Tree::One(e))) => values.push(e.clone()),
-                    _ => return self.wrong("a value for each field"),
-                }
-            }
-            return Ok(Some((word, values)));
-        }
-        if self.known.records.contains_key(&word) {
-            let place = self.path()?;
-            if let Some(of) = self.known.records.get(&place.name).cloned() {
-                let fields = self.fields(&of, &place)?;
-                return Ok(Some((of, fields)));
-            }
-        }
-        self.at = start;
-        Ok(None)
-    }
-
-    /// The fields of a variable, or of an element.
-    fn fields(&self, of: &str, place: &Place) -> Parsed<Vec<Expr>> {
-        let mut all = Vec::new();
-        for (field, ty) in &self.known.structs[of] {
-            if !ty.dims.is_empty() || matches!(ty.base, Base::Struct(_)) {
-                return Err("a struct in a struct".into());
-            }
-            let name = format!("{}.{field}", place.name);
-            all.push(match &place.index {
-                Some(index) => Expr::Index(name, Box::new(index.clone())),
-                None => Expr::Name(name),
-            });
-        }
-        Ok(all)
-    }
-
-    /// An operator; whole values of a `struct` are compared field by field.
-    pub(super) fn compared(&self, op: Op, left: Expr, right: Expr) -> Parsed<Expr> {
-        let whole = |e: &Expr| {
-            let place = match e {
-                Expr::Name(name) => Place {
-                    name: name.clone(),
-                    index: None,
-                },
-                Expr::Index(name, index) => Place {
-                    name: name.clone(),
-                    index: Some((**index).clone()),
-                },
-                _ => return None,
-            };
-            let of = self.known.records.get(&place.name)?;
-            Some(self.fields(of, &place))
-        };
-        let (Some(a), Some(b)) = (whole(&left), whole(&right)) else {
-            return Ok(bin(op, left, right));
-        };
-        let pairs = a?.into_iter().zip(b?);
-        let same = pairs.map(|(a, b)| bin(Op::Eq, a, b));
-        let same = same.reduce(|a, b| bin(Op::And, a, b));
-        let same = same.ok_or("a struct without fields")?;
-        Ok(match op {
-            Op::Eq => same,
-            Op::Ne => Expr::Not(Box::new(same)),
-            _ => return self.wrong("== or !="),
-        })
     }
 }
 

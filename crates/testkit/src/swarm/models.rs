@@ -50,6 +50,7 @@ fn least(a: int, b: int): int { if a < b then a else b }
 fn bump(a: int): int { let b = a + 1; if b > 2 then 0 else b }
 fn both(): int { x + m.from }
 fn busy(s: State): bool { s == Busy || s == Done }
+proc leave(n: int) { if n > 1 { x := n; return }; x == n |> return; m.from := n }
 ";
 
 impl Maker {
@@ -286,7 +287,7 @@ impl Maker {
     }
 
     fn statement(&mut self, depth: usize) -> String {
-        match self.rng.below(12) {
+        match self.rng.below(14) {
             0 => {
                 let name = self.fresh();
                 let text = format!("let {name} = {}", self.number(2));
@@ -327,7 +328,40 @@ impl Maker {
             }
             7 => format!("assert {}", self.condition(1)),
             8 => format!("await {}", self.guard()),
+            9 if depth > 0 => self.loop_that_is_left(depth),
+            10 => format!("leave({})", self.number(1)),
             _ => self.assignment(),
+        }
+    }
+
+    /// A loop of at most two rounds, with a statement that leaves it or a round of it.
+    fn loop_that_is_left(&mut self, depth: usize) -> String {
+        let leave = self.one(&["break", "continue", "break", "end"]);
+        let test = self.condition(1);
+        let leaves = match self.rng.below(4) {
+            0 => format!("if {test} {{ {leave} }}"),
+            1 => format!("{} |> {leave}", self.guard()),
+            2 => {
+                let outer = std::mem::replace(&mut self.step, true);
+                let (test, first) = (self.condition(0), self.assignment());
+                self.step = outer;
+                format!("atomic {{ if {test} {{ {first}; {leave} }} }}")
+            }
+            _ => format!("({leave} <| {} |> {})", self.guard(), self.assignment()),
+        };
+        let (first, last) = (self.inner(depth), self.inner(depth));
+        let body = match self.rng.below(3) {
+            0 => format!("{leaves}; {last}"),
+            1 => format!("{first}; {leaves}"),
+            _ => format!("{first}; {leaves}; {last}"),
+        };
+        match self.rng.below(4) {
+            0 => format!("while ({})[2] {{ {body} }}", self.condition(0)),
+            1 => format!("({} |>* {{ {body}; break }})", self.guard()),
+            _ => {
+                let name = self.fresh();
+                format!("for {name} in 0..2 {{ {body} }}")
+            }
         }
     }
 

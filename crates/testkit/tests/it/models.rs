@@ -87,6 +87,9 @@ fn agree(first: u64, count: u64) {
         "Msg(",
         "atomicity access",
         "m == q[",
+        "break",
+        "continue",
+        "leave(",
         "let l",
     ];
     for seed in first..first + count {

@@ -85,16 +85,10 @@ const FOREIGN_WORDS: &[(&str, &str)] = &[
     ),
     (
         "return",
-        "a procedure gives no value; assign a shared variable, and use `if` to leave early",
+        "a procedure gives no value; `return` alone leaves it: assign a shared variable, or write a `fn`",
     ),
-    (
-        "break",
-        "there is no `break`: put the reason to stop into the loop's condition",
-    ),
-    (
-        "continue",
-        "there is no `continue`: put the rest of the body into an `if`",
-    ),
+    ("break", "`break` stands alone, inside a loop"),
+    ("continue", "`continue` stands alone, inside a loop"),
     ("goto", "there is no `goto`: use `while` and `if`"),
     (
         "do",
