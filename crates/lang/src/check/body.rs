@@ -226,7 +226,7 @@ impl<'c, 's> Body<'c, 's> {
         let local = local.filter(|binding| binding.scope == scope);
         let local = local.map(|binding| ("a visible local", binding.span));
         let global = self.c.globals.get(name.text);
-        let is_param = matches!(meaning, Meaning::Param(_) | Meaning::Alias(_));
+        let is_param = matches!(meaning, Meaning::Param(_));
         let may_hide = |global: &Global| matches!(global, Global::Var(_)) && !is_param;
         let global = global.filter(|(global, _)| !may_hide(global));
         let hidden = local.or(global.map(|(global, span)| (global.describe(), *span)));
