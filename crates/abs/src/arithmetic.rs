@@ -1,6 +1,7 @@
 //! Arithmetic over unbounded integers, rationals and floats, with 64-bit integers as the fast case.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 use num_bigint::BigInt;
 use num_rational::BigRational;
@@ -79,6 +80,22 @@ fn bounded_rational(value: BigRational) -> Result<Value, Trouble> {
     }
 }
 
+/// A quotient that is no integer, in lowest terms. `b` is not 0.
+fn small_ratio(a: i64, b: i64) -> Value {
+    let (mut x, mut y) = (a.unsigned_abs(), b.unsigned_abs());
+    while y != 0 {
+        (x, y) = (y, x % y);
+    }
+    // 128 bits hold the negated least number too.
+    let sign = if b < 0 { -1 } else { 1 };
+    let part = |n: i64| BigInt::from(sign * i128::from(n) / i128::from(x));
+    let (numer, denom) = (part(a), part(b));
+    match denom == BigInt::from(1) {
+        true => Value::integer(numer),
+        false => Value::Rat(Arc::new(BigRational::new_raw(numer, denom))),
+    }
+}
+
 /// `+ - * / %` on numbers.
 pub(crate) fn binary(operator: Binary, a: &Value, b: &Value) -> Result<Value, Trouble> {
     if let (Value::Int(a), Value::Int(b)) = (a, b) {
@@ -92,6 +109,9 @@ pub(crate) fn binary(operator: Binary, a: &Value, b: &Value) -> Result<Value, Tr
         };
         if let Some(value) = quick {
             return Ok(Value::Int(value));
+        }
+        if operator == Binary::Divide && *b != 0 {
+            return Ok(small_ratio(*a, *b));
         }
     }
     if matches!(a, Value::Float(_)) || matches!(b, Value::Float(_)) {
@@ -133,6 +153,25 @@ pub(crate) fn binary(operator: Binary, a: &Value, b: &Value) -> Result<Value, Tr
     }
 }
 
+/// How many steps of a unit lead from a number to another one, the last of which may be shorter.
+/// None if these are too many to count.
+pub(crate) fn steps_between(from: &Value, to: &Value, unit: &Value) -> Option<i64> {
+    if compare(from, to) != Ordering::Less {
+        return Some(0);
+    }
+    if let (Value::Int(from), Value::Int(to), Value::Int(1)) = (from, to, unit) {
+        return to.checked_sub(*from);
+    }
+    let steps = (rational(to)? - rational(from)?) / rational(unit)?;
+    steps.ceil().to_integer().to_i64()
+}
+
+/// A number, and so many steps of a unit more.
+pub(crate) fn stepped(from: &Value, steps: i64, unit: &Value) -> Result<Value, Trouble> {
+    let more = binary(Binary::Multiply, &Value::Int(steps), unit)?;
+    binary(Binary::Add, from, &more)
+}
+
 /// `-` and `!`.
 pub(crate) fn unary(operator: Unary, value: &Value) -> Result<Value, Trouble> {
     match (operator, value) {
@@ -155,7 +194,11 @@ pub(crate) fn rounded(value: &Value, round: impl Fn(f64) -> f64) -> Result<Value
 /// A rational as an integer, towards zero.
 pub(crate) fn truncated(value: &Value) -> Result<Value, Trouble> {
     match value {
-        Value::Rat(value) => bounded(value.trunc().to_integer()),
+        Value::Rat(value) => match (value.numer().to_i64(), value.denom().to_i64()) {
+            // The quotient of the least number and -1 does not fit, but denominators are positive.
+            (Some(numer), Some(denom)) => Ok(Value::Int(numer / denom)),
+            _ => bounded(value.trunc().to_integer()),
+        },
         Value::Float(_) => rounded(value, f64::trunc),
         other => Ok(other.clone()),
     }
@@ -180,5 +223,59 @@ pub(crate) fn absolute(value: Value) -> Result<Value, Trouble> {
     match compare(&value, &Value::Int(0)) {
         Ordering::Less => unary(Unary::Negate, &value),
         _ => Ok(value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotients_of_small_numbers_are_those_of_large_ones() {
+        let numbers = [
+            i64::MIN,
+            i64::MIN + 1,
+            -12,
+            -3,
+            -1,
+            0,
+            1,
+            2,
+            9,
+            12,
+            i64::MAX,
+        ];
+        for a in numbers {
+            for b in numbers.into_iter().filter(|&b| b != 0) {
+                let quotient = binary(Binary::Divide, &Value::Int(a), &Value::Int(b));
+                let quotient = quotient.expect("a quotient");
+                let exact = BigRational::new(BigInt::from(a), BigInt::from(b));
+                assert_eq!(rational(&quotient), Some(exact.clone()), "{a} / {b}");
+                assert_eq!(matches!(quotient, Value::Rat(_)), !exact.is_integer());
+                let whole = truncated(&quotient).expect("an integer");
+                assert_eq!(big(&whole), Some(exact.to_integer()), "{a} / {b}");
+            }
+        }
+    }
+
+    #[test]
+    fn steps_of_a_unit() {
+        let half = binary(Binary::Divide, &Value::Int(1), &Value::Int(2)).expect("a half");
+        assert_eq!(
+            steps_between(&Value::Int(1), &Value::Int(3), &half),
+            Some(4)
+        );
+        assert_eq!(
+            steps_between(&half, &Value::Int(2), &Value::Int(1)),
+            Some(2)
+        );
+        assert_eq!(
+            steps_between(&Value::Int(3), &Value::Int(1), &half),
+            Some(0)
+        );
+        assert_eq!(
+            steps_between(&Value::Int(i64::MIN), &Value::Int(1), &Value::Int(1)),
+            None
+        );
     }
 }

@@ -270,6 +270,9 @@ pub struct Code {
     pub(crate) nulls: FxHashSet<u32>,
     /// Whether time can pass.
     pub(crate) timed: bool,
+    /// Durations are explored at multiples of this (`check/times.rs`).
+    pub(crate) unit: Value,
+    pub(crate) off_grid: bool,
     /// Whether any step may have to wait for a condition.
     pub(crate) guarded: bool,
     pub(crate) may_loop: bool,
@@ -285,6 +288,11 @@ impl Code {
     /// Whether it has been said what to observe.
     pub fn observes(&self) -> bool {
         self.object.is_some() || self.observed != Observed::default()
+    }
+
+    /// Whether times between those that are explored may lead to something else.
+    pub fn leaves_out_times(&self) -> bool {
+        self.off_grid
     }
 
     /// The line and the column of a place, in its file.

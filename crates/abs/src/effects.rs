@@ -127,8 +127,8 @@ fn starts(code: &Code, class: u32) -> Vec<(u32, bool)> {
     all
 }
 
-/// The exceptions that functions may throw, by number, and those that futures may hold.
-/// Constructors, or [`ANY`].
+/// The exceptions that functions may throw, by number, last those of any function that is given to
+/// another one; and those that futures may hold. Constructors, or [`ANY`].
 struct Throwing {
     functions: Vec<Vec<u32>>,
     futures: Vec<u32>,
@@ -154,9 +154,18 @@ fn thrown_by_functions(code: &Code) -> Vec<Vec<u32>> {
         .iter()
         .map(|function| passed(code, vec![function.entry]))
         .collect();
-    let mut thrown = vec![Vec::new(); bodies.len()];
+    let mut thrown = vec![Vec::new(); bodies.len() + 1];
     loop {
         let mut changed = false;
+        // A function that is given to another one is some function that is given anywhere.
+        let given = code.ops.iter().filter_map(|op| match op {
+            Op::Function { function, .. } => Some(*function as usize),
+            _ => None,
+        });
+        for function in given {
+            let more = thrown[function].clone();
+            changed |= add_all(&mut thrown[bodies.len()], &more);
+        }
         for (number, body) in bodies.iter().enumerate() {
             for &pc in body {
                 let here = thrown_here(code, pc, &thrown);
@@ -178,15 +187,9 @@ fn thrown_here(code: &Code, pc: u32, functions: &[Vec<u32>]) -> Vec<u32> {
             _ => vec![exceptions.division_by_zero],
         },
         Op::NoMatch => vec![exceptions.pattern_match_failed],
-        Op::CallValue(_) => vec![ANY],
-        Op::Builtin(
-            Builtin::Rat
-            | Builtin::Floor
-            | Builtin::Ceil
-            | Builtin::Truncate
-            | Builtin::Substring
-            | Builtin::Absolute,
-        ) => vec![exceptions.pattern_match_failed],
+        Op::CallValue(_) => functions.last().cloned().unwrap_or_default(),
+        // Other functions over numbers have a value, or one that is too large to go on with.
+        Op::Builtin(Builtin::Rat | Builtin::Substring) => vec![exceptions.pattern_match_failed],
         Op::Call(function) => functions[function as usize].clone(),
         _ => Vec::new(),
     }

@@ -39,7 +39,11 @@ impl Machine {
                 starts: true,
                 ends: true,
                 sends: Vec::new(),
+                creates: Vec::new(),
                 waits_for: None,
+                until: None,
+                result: None,
+                throws: None,
             })),
             memory: None,
         })
@@ -165,6 +169,7 @@ impl Machine {
                     format!("{} is {}", self.message(ProcessId(*task)), path(task))
                 }
                 Happening::Waits { task } => format!("waits for {}", path(task)),
+                Happening::Until(time) => format!("waits until {}", self.shown(time)),
                 Happening::Took { task } => format!("takes the result of {}", path(task)),
                 Happening::Released => "releases".to_owned(),
                 Happening::Printed(text) => format!("prints {text:?}"),
@@ -191,34 +196,57 @@ impl Machine {
                 None => (name.clone(), name),
             }
         };
-        let mut sends = Vec::new();
-        let mut waits_for = None;
-        for happening in happenings {
-            match happening {
-                Happening::Sent { task } => {
-                    let (object, method) = parts(ProcessId(*task));
-                    sends.push(Message {
-                        process: path(*task),
-                        object,
-                        method,
-                    });
-                }
-                Happening::Waits { task } => waits_for = Some(path(*task)),
-                _ => {}
-            }
-        }
         let (object, task) = parts(process);
         let alive = self
             .task(process)
             .is_some_and(|task| task.life == crate::heap::Life::Alive);
-        Actor {
+        let mut actor = Actor {
             object,
             task,
             starts,
             ends: !alive,
-            sends,
-            waits_for,
+            sends: Vec::new(),
+            creates: Vec::new(),
+            waits_for: None,
+            until: None,
+            result: None,
+            throws: None,
+        };
+        for happening in happenings {
+            match happening {
+                Happening::Sent { task } => {
+                    let (object, method) = parts(ProcessId(*task));
+                    actor.sends.push(Message {
+                        process: path(*task),
+                        object,
+                        method,
+                        arguments: self.arguments(ProcessId(*task)),
+                    });
+                }
+                Happening::Created(object) => {
+                    let name = object_name(*object, &self.code, &self.names);
+                    actor.creates.push(name);
+                }
+                Happening::Waits { task } => actor.waits_for = Some(path(*task)),
+                Happening::Until(time) => actor.until = Some(self.shown(time)),
+                Happening::Ended(Value::Unit) => {}
+                Happening::Ended(value) => actor.result = Some(self.shown(value)),
+                Happening::Threw(value) if !alive => actor.throws = Some(self.shown(value)),
+                _ => {}
+            }
         }
+        actor
+    }
+
+    /// What the method of a task that has not started is given.
+    fn arguments(&self, process: ProcessId) -> Vec<String> {
+        let Some(task) = self.task(process) else {
+            return Vec::new();
+        };
+        let class = &self.code.classes[self.names.object(task.object).class as usize];
+        let parameters = class.methods[task.method as usize].parameters;
+        let arguments = task.stack.iter().take(parameters as usize);
+        arguments.map(|value| self.shown(value)).collect()
     }
 
     /// A message as `Buffer1!store(3)`.
@@ -229,13 +257,8 @@ impl Machine {
         let class = &self.code.classes[self.names.object(task.object).class as usize];
         let method = &class.methods[task.method as usize];
         let object = object_name(task.object, &self.code, &self.names);
-        let args = task
-            .stack
-            .iter()
-            .take(method.parameters as usize)
-            .map(|value| self.shown(value));
-        let args: Vec<String> = args.collect();
-        format!("{object}!{}({})", method.name, args.join(", "))
+        let args = self.arguments(process).join(", ");
+        format!("{object}!{}({args})", method.name)
     }
 
     /// What a task that cannot go on waits for, and who could help it.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mazurka_core::{Access, Event, Mishap, MishapKind, Outcome, ProcessId, StepError};
 
-use crate::arithmetic::{binary, compare};
+use crate::arithmetic::{binary, compare, stepped, steps_between};
 use crate::code::{Code, Op};
 use crate::heap::{Frame, Life, Names, OUTPUT, Object, State, Task};
 use crate::labels::Trail;
@@ -63,6 +63,8 @@ pub(crate) enum Happening {
     Took {
         task: u32,
     },
+    /// Waits until it is this time.
+    Until(Value),
     Released,
     Printed(Arc<String>),
     Ended(Value),
@@ -528,16 +530,23 @@ impl<L: Listener> Cpu<'_, L> {
         !self.event.spawned.is_empty() || self.event.touched.contains(&Access::write(OUTPUT))
     }
 
-    /// A duration starts: it takes the least or the longest time.
+    /// A duration starts: it takes its least or its longest time, or one of those between.
     fn wake(&mut self, task: &mut Task) -> Result<(), Halt> {
         let (max, min) = (pop(&mut task.stack), pop(&mut task.stack));
-        let longer = compare(&min, &max) == std::cmp::Ordering::Less;
-        let chosen = match longer && self.choose(2)? == 1 {
-            true => max,
-            false => min,
+        let steps = steps_between(&min, &max, &self.code.unit);
+        let steps = steps.ok_or(Halt::Fault(Fault::TooMuch))?;
+        let chosen = match steps {
+            0 => min,
+            _ => match self.choose(steps + 1)? {
+                last if last == steps => max,
+                step => {
+                    stepped(&min, step, &self.code.unit).map_err(|_| Halt::Fault(Fault::TooMuch))?
+                }
+            },
         };
         let wake = binary(Binary::Add, &self.state.now, &chosen);
         let wake = wake.map_err(|_| Halt::Fault(Fault::TooMuch))?;
+        self.listener.hear(|| Happening::Until(wake.clone()));
         // Of several durations of one guard the last one to be over matters.
         let later = |known: &Value| compare(known, &wake) == std::cmp::Ordering::Greater;
         if !task.wake.as_ref().is_some_and(later) {

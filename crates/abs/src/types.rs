@@ -1,5 +1,7 @@
 //! Types, what fits what, and the variables that stand for types not known yet.
 
+use std::cell::Cell;
+
 use rustc_hash::FxHashSet;
 
 /// What a type is made with.
@@ -80,7 +82,13 @@ pub(crate) struct Unknowns {
     known: Vec<Option<Ty>>,
     /// The types that some `null` was taken for.
     pub nulls: FxHashSet<Head>,
+    /// How many parts of types have been looked at for one question.
+    work: Cell<u32>,
+    too_large: Cell<bool>,
 }
+
+/// Types with more parts are given up: `Pair(x, x)` of `Pair(x, x)` and so on doubles them.
+const MOST_PARTS: u32 = 100_000;
 
 impl Unknowns {
     pub fn fresh(&mut self) -> Ty {
@@ -104,15 +112,41 @@ impl Unknowns {
         ty
     }
 
+    /// Whether a type was met that is too large. Nothing is said about types from then on.
+    pub fn is_too_large(&self) -> bool {
+        self.too_large.get()
+    }
+
+    /// Looks at one more part of a type. Whether that is too many.
+    fn spend(&self) -> bool {
+        self.work.set(self.work.get() + 1);
+        let over = self.work.get() > MOST_PARTS;
+        self.too_large.set(over || self.too_large.get());
+        self.too_large.get()
+    }
+
     /// The type, with all that is known filled in.
     pub fn deep(&self, ty: &Ty) -> Ty {
+        self.work.set(0);
+        self.filled(ty)
+    }
+
+    fn filled(&self, ty: &Ty) -> Ty {
+        if self.spend() {
+            return Ty::Wrong;
+        }
         match self.shallow(ty) {
-            Ty::Made(head, args) => Ty::Made(head, args.iter().map(|arg| self.deep(arg)).collect()),
+            Ty::Made(head, args) => {
+                Ty::Made(head, args.iter().map(|arg| self.filled(arg)).collect())
+            }
             other => other,
         }
     }
 
     fn occurs(&self, unknown: u32, within: &Ty) -> bool {
+        if self.spend() {
+            return false;
+        }
         match self.shallow(within) {
             Ty::Unknown(at) => at == unknown,
             Ty::Made(_, args) => args.iter().any(|arg| self.occurs(unknown, arg)),
@@ -123,6 +157,14 @@ impl Unknowns {
     /// Whether a value of one type can stand where another is asked for. Unknown types become known
     /// by this.
     pub fn fits(&mut self, actual: &Ty, wanted: &Ty, inheritance: &Inheritance) -> bool {
+        self.work.set(0);
+        self.fits_within(actual, wanted, inheritance)
+    }
+
+    fn fits_within(&mut self, actual: &Ty, wanted: &Ty, inheritance: &Inheritance) -> bool {
+        if self.spend() {
+            return true;
+        }
         let (from, to) = (self.shallow(actual), self.shallow(wanted));
         let fits = match (&from, &to) {
             (Ty::Wrong, _) | (_, Ty::Wrong) => true,
@@ -153,7 +195,7 @@ impl Unknowns {
                     && of_a
                         .iter()
                         .zip(of_b)
-                        .all(|(a, b)| self.fits(a, b, inheritance))
+                        .all(|(a, b)| self.fits_within(a, b, inheritance))
             }
             _ => false,
         };
@@ -172,7 +214,7 @@ impl Unknowns {
         let (Ty::Made(_, a), Ty::Made(_, b)) = (from, to) else {
             return false;
         };
-        if !a.is_empty() || !b.is_empty() || !self.fits(to, from, inheritance) {
+        if !a.is_empty() || !b.is_empty() || !self.fits_within(to, from, inheritance) {
             return false;
         }
         self.known[at as usize] = Some(from.clone());

@@ -313,6 +313,9 @@ impl Record {
                 self.scope.bounds.push(bound);
             }
             self.scope.exhaustive = false;
+            if bound != Bound::Temporal && self.deterministic == Some(true) {
+                self.deterministic = None;
+            }
             if self.verdict == Verdict::Verified {
                 self.verdict = Verdict::Inconclusive;
             }
@@ -499,8 +502,20 @@ pub struct Actor {
     pub ends: bool,
     /// The tasks that it creates.
     pub sends: Vec<Message>,
+    /// The objects that it creates.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub creates: Vec<String>,
     /// The task whose result it waits for afterwards, with its object blocked.
     pub waits_for: Option<String>,
+    /// The time that it waits for afterwards.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
+    /// The result of the task, if it ends with one that says something.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<String>,
+    /// The exception that ends the task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throws: Option<String>,
 }
 
 /// A message: a task that is created.
@@ -512,6 +527,9 @@ pub struct Message {
     pub object: String,
     /// The method.
     pub method: String,
+    /// What the method is given.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub arguments: Vec<String>,
 }
 
 /// A variable and its value.

@@ -68,6 +68,11 @@ pub(crate) trait Front: Sync {
 
     /// Whether it states temporal properties.
     fn states_temporal(&self) -> bool;
+
+    /// Whether it lets time pass, and times that are not explored may matter.
+    fn leaves_out_times(&self) -> bool {
+        false
+    }
 }
 
 /// A machine whose steps have labels.
@@ -210,6 +215,10 @@ impl Front for Arc<mazurka_abs::Code> {
     fn states_temporal(&self) -> bool {
         false
     }
+
+    fn leaves_out_times(&self) -> bool {
+        mazurka_abs::Code::leaves_out_times(self)
+    }
 }
 
 impl Language {
@@ -324,6 +333,11 @@ impl Language {
     /// Whether it states temporal properties.
     pub fn states_temporal(&self) -> bool {
         on_front!(*self, front => Front::states_temporal(front))
+    }
+
+    /// Whether times that are not explored may matter.
+    pub fn leaves_out_times(&self) -> bool {
+        on_front!(*self, front => Front::leaves_out_times(front))
     }
 
     /// Whether it states a property besides determinism.

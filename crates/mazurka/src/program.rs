@@ -171,6 +171,11 @@ impl Program {
         counted.contains(Kind::Property).then_some(Bound::Temporal)
     }
 
+    /// The bound of a search through a program whose durations take more times than are explored.
+    pub(crate) fn leaves_out_times(&self) -> Option<Bound> {
+        self.language.leaves_out_times().then_some(Bound::Times)
+    }
+
     /// The same where all is explored and counted: different results are no violation there.
     pub(crate) fn counted_by_explorers(&self, options: &Options) -> Kinds {
         self.counted(options).and(Kinds::FAULTS)

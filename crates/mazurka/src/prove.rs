@@ -131,7 +131,7 @@ pub enum ProveError {
     Unsupported(#[from] Unsupported),
     /// Each access is a step.
     #[error(
-        "there are rules for whole statements, not for each access: write `atomicity statement`, with statements that read or write one shared variable each, or explore the program with `mazurka symbolic` or `mazurka check`"
+        "there are rules for whole statements, not for each access, because an invariant would have to speak of what the test of its loop has read so far: write `atomicity statement`, with statements that read or write one shared variable each, such as `let t = x; x := t + 1` for `x := x + 1`, or explore the program with `mazurka symbolic` or `mazurka check`"
     )]
     Access,
     /// A loop or a procedure is left before its end.

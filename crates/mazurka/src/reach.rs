@@ -353,7 +353,7 @@ fn reach_for_all(
     options: &Options,
     watch: &mut Watch<'_>,
 ) -> Result<(Looked, Findings), Refused> {
-    let mut machine = program.symbolic_for_nets(options)?;
+    let mut machine = program.whole_for_nets(options)?;
     let mut net = everything(how.net, options).run(&mut machine, watch, &mut ());
     let mut tick = ticker(asked.budget, &net.found, watch);
     let looked = match how.method {

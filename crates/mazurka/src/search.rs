@@ -458,6 +458,7 @@ impl Program {
         if head.algorithm != Algorithm::Stateful {
             record.add_bounds(self.leaves_out_temporal(head.counted));
         }
+        record.add_bounds(self.leaves_out_times());
         record
     }
 }

@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 
 use mazurka_core::record::{Binding, Ending, Leaf, Record, Run, Step, Tree, TreeNode, TreeRace};
 use mazurka_core::{
-    Bound, Event, Execution, MishapKind, Narrator, Schedule, ScheduledStep, Semantics, dependent,
-    ending,
+    Bound, Event, Execution, MishapKind, Narrator, Patience, Schedule, ScheduledStep, Semantics,
+    dependent, ending,
 };
 use mazurka_explore::{Findings, Observer, Progress};
 use mazurka_lang::{LastStep, Machine, SymbolicMachine};
@@ -60,7 +60,7 @@ impl Program {
     ) -> Result<(Record, Tree), Refused> {
         let record = self.explore(algorithm, options, watch)?;
         let options = &options.started();
-        let mut machine = program.symbolic(options)?;
+        let mut machine = program.split(options, Patience::default())?;
         if algorithm == Algorithm::Naive {
             machine = machine.with_branches_apart();
         }

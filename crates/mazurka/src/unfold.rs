@@ -14,6 +14,8 @@
 //! assert_eq!(net.unwrap().tests, 1);
 //! ```
 
+use std::sync::Arc;
+
 use mazurka_abs::NoNet;
 use mazurka_core::record::{Binding, Net, NetCondition, NetEvent, Record};
 use mazurka_core::{
@@ -174,7 +176,7 @@ impl Program {
         let (states, record) = match self.language.for_all() {
             Some(program) => {
                 let options = &options.started();
-                let mut machine = program.symbolic_for_nets(options)?;
+                let mut machine = program.split_for_nets(options)?;
                 let mut walked = walk.run(&mut machine, watch, &mut ());
                 let record = self.judge_for_all(&mut walked.found, &mut machine, options, watch);
                 (walked.states, finish(record, wanted, &walked.found, 0))
@@ -245,9 +247,11 @@ impl Program {
                 ..
             } = symbolic;
             small(&net)?;
+            let code = Arc::clone(machine.code());
             let label = |schedule: &Schedule| label_for_inputs(&mut machine, schedule, options);
             let names = program.machine(options);
-            return Ok((record, drawn(&names, &mut net, subject, label)));
+            let cell = |cell: u32| code.cell_name(cell);
+            return Ok((record, drawn((&names, &cell), &mut net, subject, label)));
         }
         on_front!(self.language, front => {
             let options = &options.started();
@@ -258,7 +262,8 @@ impl Program {
             small(&net)?;
             let mut teller = front.machine_for_nets(options)?;
             let label = |schedule: &Schedule| label_of_last(&mut teller, schedule);
-            Ok((record, drawn(&machine, &mut net, subject, label)))
+            let cell = |cell: u32| machine.cell_name(cell);
+            Ok((record, drawn((&machine, &cell), &mut net, subject, label)))
         })
     }
 
@@ -363,7 +368,7 @@ impl SymbolicNet {
         observer: &mut dyn Observer<SymbolicMachine>,
     ) -> Result<Self, Refused> {
         let options = options.started();
-        let mut machine = program.symbolic_for_nets(&options)?;
+        let mut machine = program.split_for_nets(&options)?;
         let net = everything(wanted, &options).run(&mut machine, watch, observer);
         Ok(Self {
             net,
@@ -482,7 +487,7 @@ pub(crate) fn label_for_inputs(
 
 /// The net with its labels: each event is run once more, and told.
 fn drawn<M: Narrator>(
-    names: &M,
+    (names, cell_name): (&M, &dyn Fn(u32) -> String),
     net: &mut Unfolding,
     subject: Subject,
     mut label_of: impl FnMut(&Schedule) -> EventLabel,
@@ -505,8 +510,8 @@ fn drawn<M: Narrator>(
     let name = |process: ProcessId| names.name_of(net.processes().path(process));
     let label = |drawn: &Drawn| match *drawn {
         Drawn::Thread(process) => name(process),
-        Drawn::Cell(cell) => names.cell_name(cell),
-        Drawn::Copy(cell, process) => format!("{} of {}", names.cell_name(cell), name(process)),
+        Drawn::Cell(cell) => cell_name(cell),
+        Drawn::Copy(cell, process) => format!("{} of {}", cell_name(cell), name(process)),
     };
     let condition = |drawn: &Drawn| NetCondition {
         label: label(drawn),

@@ -22,7 +22,8 @@ use mazurka_core::record::{Binding, Record, SolverRecord, Witness};
 use mazurka_core::{Bound, Execution, Kind, Kinds, Mishap, Patience, Schedule, StopReason};
 use mazurka_explore::{Finding, Findings, Goal, Observer, Search, broken_by};
 use mazurka_lang::{
-    Agreement, Code, Concrete, LabelledMachine, Machine, Observed, SymbolicMachine, Valuation,
+    Agreement, Code, Concrete, LabelledMachine, Machine, Observed, Reached, SymbolicMachine,
+    Valuation,
 };
 use mazurka_smt::Solver;
 
@@ -113,17 +114,28 @@ impl Front for ForAll {
 }
 
 impl ForAll {
-    /// What runs it for all values, for engines that wait for every step.
-    pub fn symbolic(&self, options: &Options) -> Result<SymbolicMachine, Refused> {
-        symbolic_machine(&self.code, options, Patience::default())
+    /// What explores it for all values: with arrays split where accesses never meet.
+    pub fn split(&self, options: &Options, patience: Patience) -> Result<SymbolicMachine, Refused> {
+        let make = SymbolicMachine::with_arrays_split;
+        machine(make, &self.code, options, patience)
     }
 
     /// The same for nets: conditions over inputs are steps that touch only their process.
-    pub fn symbolic_for_nets(&self, options: &Options) -> Result<SymbolicMachine, Refused> {
-        let machine = self.symbolic(options)?;
+    pub fn split_for_nets(&self, options: &Options) -> Result<SymbolicMachine, Refused> {
+        let machine = self.split(options, Patience::default())?;
+        Ok(machine.starting_in_any_order().with_branches_apart())
+    }
+
+    /// The same for nets in which a property is looked for: it speaks of whole arrays.
+    pub fn whole_for_nets(&self, options: &Options) -> Result<SymbolicMachine, Refused> {
+        let machine = symbolic_machine(&self.code, options, Patience::default())?;
         Ok(machine.starting_in_any_order().with_branches_apart())
     }
 }
+
+/// How a machine is made for all values.
+type Make =
+    fn(Arc<Code>, u64, Option<Box<dyn Solver>>, Patience, Option<Arc<Reached>>) -> SymbolicMachine;
 
 /// What runs a program for all values.
 pub(crate) fn symbolic_machine(
@@ -131,10 +143,19 @@ pub(crate) fn symbolic_machine(
     options: &Options,
     patience: Patience,
 ) -> Result<SymbolicMachine, Refused> {
+    machine(SymbolicMachine::until, code, options, patience)
+}
+
+fn machine(
+    make: Make,
+    code: &Arc<Code>,
+    options: &Options,
+    patience: Patience,
+) -> Result<SymbolicMachine, Refused> {
     let solver: Box<dyn Solver> = options.solver.assemble(CONFLICTS)?;
     let local = options.limits.local;
     let (code, reached) = (Arc::clone(code), options.reached.clone());
-    let machine = SymbolicMachine::until(code, local, Some(solver), patience, reached);
+    let machine = make(code, local, Some(solver), patience, reached);
     match machine.can_start() {
         true => Ok(machine),
         false => Err(Refused::NoStart("execute")),
@@ -287,7 +308,7 @@ impl Program {
             true => Patience::default(),
             false => options.patience.clone(),
         };
-        let mut machine = symbolic_machine(&program.code, options, patience)?;
+        let mut machine = program.split(options, patience)?;
         let mut results = Results {
             classes: Vec::new(),
             differ: None,

@@ -41,6 +41,9 @@ pub fn advice(bound: &Bound) -> &'static str {
         Bound::Temporal => {
             "`mazurka check` looks at them, and so does `explore --algorithm stateful`"
         }
+        Bound::Times => {
+            "give the durations one time each, or do without `now()` and `deadline()`: then the times that are explored are enough"
+        }
         Bound::Unfold(_) => {
             "give the loop an invariant: `while e invariant I { … }`, or raise --unfold"
         }

@@ -1,275 +1,431 @@
-//! The message sequence chart of a run of actors: a lane for each object, a bar for each step of a
-//! task, an arrow for each message, a mark where a task waits.
+//! The message sequence chart of a run of actors, as text and as a picture: a lane for each object,
+//! a bar for each step of a task, an arrow for each message and each new object, a mark where a
+//! task waits, fails or ends. Nothing is cut: what does not fit into its lane goes on below.
 
-use mazurka_core::record::{Actor, Record, Run};
+use mazurka_core::Kind;
+use mazurka_core::record::{Actor, Ending, Message, Record, Run, Step};
 
-use crate::svg::{INK, LETTER, LINE, sheet, titled, wide};
+use crate::svg::{INK, LETTER, LINE, sheet, wide, words};
 use crate::verdict::title;
 
 /// Sizes of the picture, in pixels.
-const LANE: f64 = 190.0;
-const ROW: f64 = 30.0;
-const TOP: f64 = 64.0;
 const MARGIN: f64 = 40.0;
 const BAR: f64 = 10.0;
+const GAP: f64 = 6.0;
 
-/// Width of a lane of the text, in letters, at least and at most.
-const LANE_LETTERS: std::ops::RangeInclusive<usize> = 16..=32;
+/// Width of a lane, in letters, at least and at most.
+const LANE_LETTERS: std::ops::RangeInclusive<usize> = 16..=40;
 
-const WAITS: &str = "#c0392b";
 const RUNS: &str = "#2980b9";
+const WAITS: &str = "#b9770e";
+const FAILS: &str = "#c0392b";
+const FAINT: &str = "#7f8c8d";
 
-/// The chart laid out: lanes in the order in which their objects appear, and the actors' steps.
+/// What stands in a row of the chart.
+struct Row {
+    /// The number of the step, where one starts.
+    number: Option<usize>,
+    lane: usize,
+    /// For an arrow: where it leads, and whether to a new object.
+    arrow: Option<(usize, bool)>,
+    text: String,
+    color: &'static str,
+}
+
+/// The chart laid out: lanes in the order in which their objects appear, and rows.
 struct Chart<'a> {
     lanes: Vec<&'a str>,
-    steps: Vec<(usize, &'a Actor, &'a str)>,
+    rows: Vec<Row>,
+    /// Width of a lane, in letters.
+    width: usize,
+}
+
+/// How a message is written: `store(3) [0.1]`.
+fn written(sent: &Message) -> String {
+    let arguments = sent.arguments.join(", ");
+    format!("{}({arguments}) [{}]", sent.method, sent.process)
 }
 
 impl<'a> Chart<'a> {
     /// None if the run has no actors.
-    fn from_run(run: &'a Run) -> Option<Self> {
-        let mut lanes: Vec<&str> = Vec::new();
-        let mut steps = Vec::new();
+    fn from_run(record: &'a Record, run: &'a Run) -> Option<Self> {
+        let mut chart = Self {
+            lanes: Vec::new(),
+            rows: Vec::new(),
+            width: *LANE_LETTERS.start(),
+        };
         for (at, step) in run.steps.iter().enumerate() {
             let actor = step.actor.as_deref()?;
-            let objects =
-                std::iter::once(&actor.object).chain(actor.sends.iter().map(|sent| &sent.object));
-            for object in objects {
-                if !lanes.contains(&object.as_str()) {
-                    lanes.push(object);
-                }
-            }
-            steps.push((at + 1, actor, step.process.as_str()));
+            chart.step(at + 1, run, step, actor);
         }
-        (!steps.is_empty()).then_some(Self { lanes, steps })
+        let deadlocked = run.ending == Ending::Deadlock;
+        let stuck = record.witnesses.iter();
+        let mut stuck = stuck.filter(|shown| deadlocked && shown.kind == Kind::Deadlock);
+        for waiting in stuck.next().into_iter().flat_map(|shown| &shown.waiting) {
+            let object = object_of(run, &waiting.process)?;
+            let holder = waiting.held_by.iter();
+            let holder: String = holder.map(|task| format!(", held by {task}")).collect();
+            let text = format!("✗ [{}] waits for {}{holder}", waiting.process, waiting.what);
+            chart.words(object, text, FAILS);
+        }
+        // What went wrong may take several lines.
+        let rows = chart.rows.iter().filter(|row| row.color != FAILS);
+        let needed = rows.map(|row| chart.needs(row)).max()?;
+        let names = chart.lanes.iter().map(|name| name.chars().count() + 2);
+        let needed = needed.max(names.max().unwrap_or(0));
+        chart.width = needed.clamp(*LANE_LETTERS.start(), *LANE_LETTERS.end());
+        Some(chart)
     }
 
-    /// How wide a lane of the picture is: as what stands in it.
-    fn lane_width(&self) -> f64 {
-        let beside = |(_, actor, process): &(usize, &Actor, &str)| {
-            wide(&clipped(&words(actor, process).0, BESIDE)) + 2.0 * BAR
-        };
-        let steps = self.steps.iter().map(beside);
-        steps.fold(LANE, f64::max)
+    fn step(&mut self, number: usize, run: &'a Run, step: &'a Step, actor: &'a Actor) {
+        let (said, color) = said(run, step, actor);
+        self.words(&actor.object, said, color);
+        if let Some(row) = self.rows.last_mut() {
+            row.number = Some(number);
+        }
+        let lane = self.lane(&actor.object);
+        let mut new: Vec<&String> = actor.creates.iter().collect();
+        for sent in &actor.sends {
+            // An object is there before it is sent anything.
+            if let Some(at) = new.iter().position(|name| **name == sent.object) {
+                new.drain(..=at).for_each(|name| self.created(lane, name));
+            }
+            let to = self.lane(&sent.object);
+            self.rows.push(Row {
+                number: None,
+                lane,
+                arrow: Some((to, false)),
+                text: written(sent),
+                color: INK,
+            });
+        }
+        new.into_iter().for_each(|name| self.created(lane, name));
     }
 
-    fn lane(&self, object: &str) -> usize {
-        self.lanes
-            .iter()
-            .position(|lane| *lane == object)
-            .unwrap_or(0)
+    fn created(&mut self, lane: usize, object: &'a str) {
+        let to = self.lane(object);
+        self.rows.push(Row {
+            number: None,
+            lane,
+            arrow: Some((to, true)),
+            text: "new".to_owned(),
+            color: INK,
+        });
+    }
+
+    fn words(&mut self, object: &'a str, text: String, color: &'static str) {
+        let lane = self.lane(object);
+        self.rows.push(Row {
+            number: None,
+            lane,
+            arrow: None,
+            text,
+            color,
+        });
+    }
+
+    /// The lane of an object, a new one if it has none.
+    fn lane(&mut self, object: &'a str) -> usize {
+        let known = self.lanes.iter().position(|lane| *lane == object);
+        known.unwrap_or_else(|| {
+            self.lanes.push(object);
+            self.lanes.len() - 1
+        })
+    }
+
+    /// How many letters wide lanes must be for the words of a row to fit in one line.
+    fn needs(&self, row: &Row) -> usize {
+        let letters = row.text.chars().count();
+        match row.arrow {
+            Some((to, _)) if to != row.lane => (letters + 6).div_ceil(to.abs_diff(row.lane)),
+            _ => letters + 3,
+        }
+    }
+
+    /// How many letters of a row there is room for.
+    fn room(&self, row: &Row) -> usize {
+        match row.arrow {
+            Some((to, _)) if to != row.lane => self.width * to.abs_diff(row.lane) - 6,
+            _ => self.width - 3,
+        }
     }
 }
 
-/// What stands beside a bar, and whether the task waits after it.
-fn words(actor: &Actor, process: &str) -> (String, bool) {
+/// The object that a task runs on.
+fn object_of<'a>(run: &'a Run, process: &str) -> Option<&'a str> {
+    let actors = || run.steps.iter().filter_map(|step| step.actor.as_deref());
+    let mut sent = actors().flat_map(|actor| &actor.sends);
+    let to = sent.find(|sent| sent.process == process);
+    let own = run.steps.iter().find(|step| step.process == process);
+    let own = own.and_then(|step| step.actor.as_deref());
+    to.map(|sent| sent.object.as_str())
+        .or_else(|| own.map(|actor| actor.object.as_str()))
+}
+
+/// What stands beside the bar of a step, and its colour.
+fn said(run: &Run, step: &Step, actor: &Actor) -> (String, &'static str) {
+    let process = &step.process;
     let sign = if actor.starts { "▶" } else { "▷" };
-    let end = match (&actor.waits_for, actor.ends) {
-        (Some(task), _) => format!(" waits {task}"),
-        (None, true) => " ■".to_owned(),
-        (None, false) => " …".to_owned(),
+    let mut sent = run.steps.iter().filter_map(|step| step.actor.as_deref());
+    let message = match actor.starts {
+        true => sent.find_map(|from| from.sends.iter().find(|sent| sent.process == *process)),
+        false => None,
     };
-    (
-        format!("{sign} {} {process}{end}", actor.task),
-        actor.waits_for.is_some(),
-    )
+    let named = message.map_or_else(|| format!("{} [{process}]", actor.task), written);
+    let wrong = step.mishap.as_ref().or(actor.throws.as_ref());
+    let waits = actor.waits_for.as_ref().map(|task| format!("for [{task}]"));
+    let until = actor.until.as_ref().map(|time| format!("until {time}"));
+    let (end, color) = match (wrong, &actor.result, waits.or(until)) {
+        (Some(wrong), ..) => (format!("✗ {wrong}"), FAILS),
+        (_, Some(value), _) => (format!("■ {value}"), RUNS),
+        _ if actor.ends => ("■".to_owned(), RUNS),
+        (.., Some(waits)) => (format!("waits {waits}"), WAITS),
+        _ => ("…".to_owned(), RUNS),
+    };
+    (format!("{sign} {named} {end}"), color)
 }
+
+/// Lines of at most so many letters, broken at blanks where there are some.
+fn wrapped(text: &str, most: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut rest: Vec<char> = text.chars().collect();
+    while rest.len() > most {
+        let blank = rest[..=most].iter().rposition(|&letter| letter == ' ');
+        let at = blank.filter(|&at| at > most / 3).unwrap_or(most);
+        lines.push(rest[..at].iter().collect());
+        rest.drain(..at);
+        if rest.first() == Some(&' ') {
+            rest.remove(0);
+        }
+    }
+    lines.push(rest.into_iter().collect());
+    lines
+}
+
+const LEGEND: [&str; 2] = [
+    "▶ starts  ▷ goes on  ■ ends, with its result  … releases the object",
+    "✗ fails, or waits for ever  [0.1] a task  ┄ new object",
+];
 
 /// The chart as text; none if the run is not one of actors.
-pub fn chart(run: &Run) -> Option<String> {
-    let chart = Chart::from_run(run)?;
-    let named = chart.lanes.iter().map(|lane| lane.chars().count());
-    let told = chart
-        .steps
-        .iter()
-        .map(|(_, actor, process)| words(actor, process).0.chars().count());
-    let widest = named.chain(told).max().unwrap_or(0) + 3;
-    let width = widest.clamp(*LANE_LETTERS.start(), *LANE_LETTERS.end());
-    let total = width * chart.lanes.len();
-    let mut text = String::from("      ");
-    for lane in &chart.lanes {
-        text += &format!("{:width$}", clipped(lane, width - 1));
-    }
-    text = text.trim_end().to_owned() + "\n";
-    let mut row = |number: Option<usize>, draw: &dyn Fn(&mut Vec<char>)| {
-        let mut letters = vec![' '; total];
-        for lane in 0..chart.lanes.len() {
-            letters[lane * width] = '│';
-        }
+pub fn chart(record: &Record, run: &Run) -> Option<String> {
+    let chart = Chart::from_run(record, run)?;
+    let (width, lanes) = (chart.width, chart.lanes.len());
+    let mut text = String::new();
+    let mut line = |number: Option<usize>, draw: &dyn Fn(&mut Vec<char>)| {
+        let mut letters = vec![' '; width * lanes];
         draw(&mut letters);
         let number = number.map_or_else(String::new, |number| number.to_string());
-        let line: String = letters.into_iter().collect();
-        text += &format!("{number:>4}  {}\n", line.trim_end());
+        let letters: String = letters.into_iter().collect();
+        text += format!("{number:>4}  {letters}").trim_end();
+        text.push('\n');
     };
-    for (number, actor, process) in &chart.steps {
-        let lane = chart.lane(&actor.object);
-        let (said, _) = words(actor, process);
-        row(Some(*number), &|letters| {
-            letters[lane * width] = '┃';
-            for (at, letter) in clipped(&said, width - 3).chars().enumerate() {
-                letters[lane * width + 2 + at] = letter;
+    let names = chart.lanes.iter().map(|name| wrapped(name, width - 2));
+    let names: Vec<Vec<String>> = names.collect();
+    for at in 0..names.iter().map(Vec::len).max()? {
+        line(None, &|letters| {
+            for (lane, name) in names.iter().enumerate() {
+                put(
+                    letters,
+                    lane * width,
+                    name.get(at).map_or("", String::as_str),
+                );
             }
         });
-        for sent in &actor.sends {
-            let to = chart.lane(&sent.object);
-            let said = format!(" {} {} ", sent.method, sent.process);
-            row(None, &|letters| {
-                arrow(letters, lane * width, to * width, &said)
+    }
+    let lifelines = |letters: &mut Vec<char>| {
+        for lane in 0..lanes {
+            letters[lane * width] = '│';
+        }
+    };
+    for row in &chart.rows {
+        let mut lines = wrapped(&row.text, chart.room(row));
+        let from = row.lane * width;
+        let arrow = row.arrow.filter(|&(to, _)| to != row.lane);
+        // The last line stands on the arrow.
+        let last = arrow.and_then(|_| lines.pop());
+        for (at, said) in lines.iter().enumerate() {
+            line(row.number.filter(|_| at == 0), &|letters| {
+                lifelines(letters);
+                let (sign, start) = match (row.arrow, arrow) {
+                    (Some((to, _)), Some(_)) => (None, from.min(to * width) + 3),
+                    (Some(_), None) => (Some('↻'), from + 2),
+                    _ => (Some('┃'), from + 2),
+                };
+                if let Some(sign) = sign.filter(|&sign| sign == '┃' || at == 0) {
+                    letters[from] = sign;
+                }
+                put(letters, start, said);
+            });
+        }
+        if let (Some((to, new)), Some(said)) = (arrow, last) {
+            line(None, &|letters| {
+                lifelines(letters);
+                draw_arrow(letters, (from, to * width), new, &said);
             });
         }
     }
-    text += "      ▶ starts  ▷ goes on  ■ ends  … releases the object\n";
+    for line in LEGEND {
+        text += &format!("      {line}\n");
+    }
     Some(text)
 }
 
-fn clipped(text: &str, most: usize) -> String {
-    match text.chars().count() > most {
-        true => text
-            .chars()
-            .take(most.saturating_sub(1))
-            .chain(['…'])
-            .collect(),
-        false => text.to_owned(),
+/// Writes into a line.
+fn put(letters: &mut [char], start: usize, said: &str) {
+    for (at, letter) in said.chars().enumerate() {
+        if let Some(place) = letters.get_mut(start + at) {
+            *place = letter;
+        }
     }
 }
 
 /// A message from one column to another.
-fn arrow(letters: &mut [char], from: usize, to: usize, said: &str) {
-    if from == to {
-        letters[from] = '↻';
-        for (at, letter) in said.chars().enumerate() {
-            if let Some(place) = letters.get_mut(from + 1 + at) {
-                *place = letter;
-            }
-        }
-        return;
-    }
+fn draw_arrow(letters: &mut [char], (from, to): (usize, usize), new: bool, said: &str) {
     let (left, right) = (from.min(to), from.max(to));
-    for letter in &mut letters[left + 1..right] {
-        *letter = '─';
-    }
-    letters[if to > from { right - 1 } else { left + 1 }] = if to > from { '▶' } else { '◀' };
-    let room = right - left - 4;
-    let said = clipped(said, room);
-    let start = left + 2 + (room - said.chars().count()) / 2;
-    for (at, letter) in said.chars().enumerate() {
-        letters[start + at] = letter;
-    }
+    let stroke = if new { '┄' } else { '─' };
+    letters[left + 1..right].fill(stroke);
+    let (head, tip) = match to > from {
+        true => (right - 1, '▶'),
+        false => (left + 1, '◀'),
+    };
+    letters[head] = tip;
+    let said = format!(" {said} ");
+    let room = right - left - 3;
+    put(
+        letters,
+        left + 2 + room.saturating_sub(said.chars().count()) / 2,
+        &said,
+    );
 }
-
-/// What stands beside the bars of the picture, cut.
-const BESIDE: usize = 32;
 
 /// The chart as SVG; none if the run is not one of actors.
 pub fn chart_svg(record: &Record, run: &Run) -> Option<String> {
-    let chart = Chart::from_run(run)?;
-    let rows: usize = chart
-        .steps
+    let chart = Chart::from_run(record, run)?;
+    let lane = chart.width as f64 * LETTER + 2.0 * BAR;
+    let x = |at: usize| MARGIN + BAR + lane * at as f64;
+    let legend = LEGEND.iter().map(|line| wide(line)).fold(0.0, f64::max);
+    let inner = (lane * chart.lanes.len() as f64 + BAR).max(legend);
+    let width = inner + 2.0 * MARGIN;
+    let letters = (inner / LETTER) as usize;
+    let heading = format!("{}: {}", record.program.file, run.schedule);
+    let mut y = MARGIN / 2.0;
+    let mut body = String::new();
+    for line in wrapped(&heading, letters) {
+        body += &words(MARGIN, y, &line, "font-weight=\"bold\"");
+        y += LINE;
+    }
+    y += LINE;
+    let top = y;
+    let names = chart
+        .lanes
         .iter()
-        .map(|(_, actor, _)| 1 + actor.sends.len())
-        .sum();
-    let lane = chart.lane_width();
-    // Words stand to the right of a bar, and have the whole lane.
-    let x = |at: usize| MARGIN + lane * (at as f64 + 0.5);
-    let width = x(chart.lanes.len()) + MARGIN;
-    let lines = ((width - 2.0 * MARGIN) / LETTER) as usize;
-    let wrong: Vec<String> = record.witnesses.iter().map(title).collect();
-    let bottom = TOP + ROW * (rows + 1) as f64;
-    let height = bottom + MARGIN + wrong.len() as f64 * LINE;
-    let mut text = sheet(width, height);
-    text += &format!(
+        .map(|name| wrapped(name, chart.width - 2));
+    for (at, name) in names.enumerate() {
+        for (below, line) in name.iter().enumerate() {
+            let options = "font-weight=\"bold\"";
+            body += &words(x(at) - BAR / 2.0, top + below as f64 * LINE, line, options);
+            y = y.max(top + (below + 1) as f64 * LINE);
+        }
+    }
+    let first = y - LINE / 2.0;
+    let mut bars = String::new();
+    // Where the bar of the last step starts, its lane and its colour.
+    let mut open: Option<(f64, usize, &str)> = None;
+    let close = |open: Option<(f64, usize, &str)>, end: f64| {
+        open.map_or_else(String::new, |(start, lane, color)| {
+            bar(x(lane), start, end, color)
+        })
+    };
+    for row in &chart.rows {
+        if row.number.is_some() {
+            bars += &close(open.take(), y - GAP);
+            y += GAP;
+            open = Some((y, row.lane, row.color));
+        } else if row.color == FAILS {
+            bars += &close(open.take(), y);
+            open = Some((y, row.lane, row.color));
+        }
+        let lines = wrapped(&row.text, chart.room(row));
+        let options = format!("fill=\"{}\"", row.color);
+        if let Some(number) = row.number {
+            let options = format!("fill=\"{FAINT}\" text-anchor=\"end\"");
+            body += &words(MARGIN - BAR, y + LINE - 4.0, &number.to_string(), &options);
+        }
+        let to = row.arrow.map_or(row.lane, |(to, _)| to);
+        let start = x(row.lane.min(to)) + if row.arrow.is_some() { 3.0 } else { 1.5 } * BAR;
+        for line in &lines {
+            y += LINE;
+            body += &words(start, y - 4.0, line, &options);
+        }
+        if let Some((to, new)) = row.arrow {
+            body += &arrow(x(row.lane), x(to), y, new);
+            y += GAP;
+        }
+    }
+    bars += &close(open, y);
+    let lines = |at: usize| {
+        let x = x(at);
+        format!(
+            "<line x1=\"{x:.1}\" y1=\"{first:.1}\" x2=\"{x:.1}\" y2=\"{y:.1}\" stroke=\"#bdc3c7\"/>\n"
+        )
+    };
+    let lifelines: String = (0..chart.lanes.len()).map(lines).collect();
+    y += LINE;
+    for wrong in record.witnesses.iter().map(title) {
+        for line in wrapped(&format!("✗ {wrong}"), letters) {
+            y += LINE;
+            body += &words(MARGIN, y, &line, &format!("fill=\"{FAILS}\""));
+        }
+    }
+    y += LINE;
+    for line in LEGEND {
+        y += LINE;
+        body += &words(MARGIN, y, line, &format!("fill=\"{FAINT}\""));
+    }
+    let head = format!(
         "<defs><marker id=\"head\" markerWidth=\"8\" markerHeight=\"8\" refX=\"7\" refY=\"3\" orient=\"auto\">\
          <path d=\"M0,0 L7,3 L0,6 z\" fill=\"{INK}\"/></marker></defs>\n"
     );
-    let heading = format!("{}: {}", record.program.file, run.schedule);
-    let shown = label(MARGIN, 18.0, &clipped(&heading, lines), "start", INK);
-    text += &titled(&heading, &shown);
-    for (at, name) in chart.lanes.iter().enumerate() {
-        let (at, letters) = (x(at), (lane / LETTER) as usize);
-        let head = label(at, TOP - 20.0, &clipped(name, letters), "middle", INK);
-        text += &titled(name, &head);
-        text += &format!(
-            "<line x1=\"{at:.1}\" y1=\"{:.1}\" x2=\"{at:.1}\" y2=\"{bottom:.1}\" stroke=\"#bdc3c7\"/>\n",
-            TOP - 12.0
-        );
-    }
-    let mut y = TOP;
-    for (number, actor, process) in &chart.steps {
-        let lane = chart.lane(&actor.object);
-        let (said, waits) = words(actor, process);
-        let fill = if waits { WAITS } else { RUNS };
-        let tall = ROW * (0.6 + actor.sends.len() as f64);
-        text += &format!(
-            "<rect x=\"{:.1}\" y=\"{y:.1}\" width=\"{BAR}\" height=\"{tall:.1}\" fill=\"{fill}\" fill-opacity=\"0.75\"/>\n",
-            x(lane) - BAR / 2.0
-        );
-        text += &label(
-            MARGIN / 2.0,
-            y + 12.0,
-            &number.to_string(),
-            "middle",
-            "#7f8c8d",
-        );
-        let beside = label(
-            x(lane) + BAR,
-            y + 12.0,
-            &clipped(&said, BESIDE),
-            "start",
-            fill,
-        );
-        text += &titled(&said, &beside);
-        for sent in &actor.sends {
-            y += ROW;
-            text += &message(
-                x(lane),
-                x(chart.lane(&sent.object)),
-                y,
-                &format!("{} {}", sent.method, sent.process),
-            );
-        }
-        y += ROW;
-    }
-    for (at, wrong) in wrong.iter().enumerate() {
-        let y = bottom + (at + 1) as f64 * LINE;
-        let line = format!("✗ {wrong}");
-        let shown = label(MARGIN, y, &clipped(&line, lines), "start", WAITS);
-        text += &titled(wrong, &shown);
-    }
-    text += "</svg>\n";
-    Some(text)
+    let height = y + MARGIN / 2.0;
+    Some(sheet(width, height) + &head + &lifelines + &bars + &body + "</svg>\n")
 }
 
-fn message(from: f64, to: f64, y: f64, said: &str) -> String {
-    let line = match from == to {
+/// The bar of a step.
+fn bar(x: f64, start: f64, end: f64, fill: &str) -> String {
+    format!(
+        "<rect x=\"{:.1}\" y=\"{start:.1}\" width=\"{BAR}\" height=\"{:.1}\" fill=\"{fill}\" fill-opacity=\"0.75\"/>\n",
+        x - BAR / 2.0,
+        (end - start).max(LINE)
+    )
+}
+
+/// A message, or the arrow to a new object.
+fn arrow(from: f64, to: f64, y: f64, new: bool) -> String {
+    let dashes = if new { " stroke-dasharray=\"4 3\"" } else { "" };
+    let end = "marker-end=\"url(#head)\"";
+    match from == to {
         true => format!(
-            "<path d=\"M{from:.1},{y:.1} h22 v10 h-16\" fill=\"none\" stroke=\"{INK}\" marker-end=\"url(#head)\"/>\n"
+            "<path d=\"M{:.1},{:.1} h14 v-8 h-10\" fill=\"none\" stroke=\"{INK}\" {end}/>\n",
+            from + BAR / 2.0,
+            y
         ),
         false => format!(
-            "<line x1=\"{from:.1}\" y1=\"{y:.1}\" x2=\"{to:.1}\" y2=\"{y:.1}\" stroke=\"{INK}\" marker-end=\"url(#head)\"/>\n"
+            "<line x1=\"{from:.1}\" y1=\"{y:.1}\" x2=\"{to:.1}\" y2=\"{y:.1}\" stroke=\"{INK}\"{dashes} {end}/>\n"
         ),
-    };
-    let middle = if from == to {
-        from + 92.0
-    } else {
-        (from + to) / 2.0
-    };
-    line + &label(middle, y - 4.0, &clipped(said, 22), "middle", INK)
-}
-
-fn label(x: f64, y: f64, text: &str, anchor: &str, fill: &str) -> String {
-    let options = format!("text-anchor=\"{anchor}\" fill=\"{fill}\"");
-    crate::svg::words(x, y, text, &options)
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use mazurka_core::record::{Ending, Message, Step};
+    use mazurka_core::Verdict;
+    use mazurka_core::record::Waiting;
 
     use super::*;
 
     fn run(actors: &[Actor]) -> Run {
-        let step = |actor: &Actor| Step {
-            process: "0.1".to_owned(),
+        let step = |(at, actor): (usize, &Actor)| Step {
+            process: format!("0.{at}"),
             outcomes: Vec::new(),
             label: String::new(),
             line: 1,
@@ -286,82 +442,141 @@ mod tests {
             schedule: "0.1".to_owned(),
             inputs: Vec::new(),
             ending: Ending::Final,
-            steps: actors.iter().map(step).collect(),
+            steps: actors.iter().enumerate().map(step).collect(),
             state: Vec::new(),
             names: Vec::new(),
             processes: Vec::new(),
         }
     }
 
-    fn message(object: &str, method: &str) -> Message {
+    fn record() -> Record {
+        crate::tests::record(Verdict::Verified, Vec::new(), Vec::new())
+    }
+
+    fn message(object: &str, method: &str, process: &str) -> Message {
         Message {
-            process: "0.2".to_owned(),
+            process: process.to_owned(),
             object: object.to_owned(),
             method: method.to_owned(),
+            arguments: vec!["3".to_owned()],
+        }
+    }
+
+    fn actor(object: &str, task: &str, sends: Vec<Message>) -> Actor {
+        Actor {
+            object: object.to_owned(),
+            task: task.to_owned(),
+            starts: true,
+            ends: true,
+            sends,
+            creates: Vec::new(),
+            waits_for: None,
+            until: None,
+            result: None,
+            throws: None,
         }
     }
 
     #[test]
     fn messages_lead_from_lane_to_lane() {
-        let main = Actor {
-            object: "main".to_owned(),
-            task: "main".to_owned(),
-            starts: true,
-            ends: true,
-            sends: vec![message("Buffer1", "store")],
-            waits_for: None,
-        };
-        let waits = Actor {
-            object: "Buffer1".to_owned(),
-            task: "store".to_owned(),
-            starts: true,
-            ends: false,
-            sends: vec![message("main", "a"), message("Buffer1", "b")],
-            waits_for: Some("0.3".to_owned()),
-        };
-        let text = chart(&run(&[main, waits])).expect("a chart");
+        let mut main = actor("main", "main", vec![message("Buffer1", "store", "0.1")]);
+        main.creates = vec!["Buffer1".to_owned()];
+        let mut stores = actor("Buffer1", "store", vec![message("main", "a", "0.7")]);
+        stores.waits_for = Some("0.3".to_owned());
+        stores.ends = false;
+        let mut again = actor("Buffer1", "store", vec![message("Buffer1", "b", "0.8")]);
+        again.starts = false;
+        again.result = Some("list[1]".to_owned());
+        let mut late = actor("Buffer1", "late", Vec::new());
+        (late.ends, late.until) = (false, Some("5".to_owned()));
+        let mut thrown = actor("Buffer1", "bad", Vec::new());
+        thrown.throws = Some("NullPointerException".to_owned());
+        let mut failing = run(&[main, stores, again, late, thrown.clone(), thrown]);
+        failing.steps[5].mishap = Some("an assertion fails".to_owned());
+        failing.ending = Ending::Deadlock;
+        let mut found = record();
+        let mut shown = crate::tests::witness(Kind::Deadlock, "deadlock");
+        shown.waiting = vec![Waiting {
+            process: "0.1".to_owned(),
+            what: "the cog".to_owned(),
+            held_by: Some("0.3".to_owned()),
+            line: 1,
+        }];
+        found.witnesses = vec![shown];
+        let text = chart(&found, &failing).expect("a chart");
         let expected = "
-      main                  Buffer1
-   1  ┃ ▶ main 0.1 ■        │
-      │──── store 0.2 ─────▶│
-   2  │                     ┃ ▶ store 0.1 waits 0.3
-      │◀────── a 0.2 ───────│
-      │                     ↻ b 0.2
-      ▶ starts  ▷ goes on  ■ ends  … releases the object
+      main                                    Buffer1
+   1  ┃ ▶ main [0.0] ■                        │
+      │┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄ new ┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄▶│
+      │──────────── store(3) [0.1] ──────────▶│
+   2  │                                       ┃ ▶ store(3) [0.1] waits for [0.3]
+      │◀───────────── a(3) [0.7] ─────────────│
+   3  │                                       ┃ ▷ store [0.2] ■ list[1]
+      │                                       ↻ b(3) [0.8]
+   4  │                                       ┃ ▶ late [0.3] waits until 5
+   5  │                                       ┃ ▶ bad [0.4] ✗
+      │                                       ┃ NullPointerException
+   6  │                                       ┃ ▶ bad [0.5] ✗ an assertion fails
+      │                                       ┃ ✗ [0.1] waits for the cog, held
+      │                                       ┃ by 0.3
+      ▶ starts  ▷ goes on  ■ ends, with its result  … releases the object
+      ✗ fails, or waits for ever  [0.1] a task  ┄ new object
 ";
-        let blank = |text: &str| text.replace(' ', "");
-        assert_eq!(
-            blank(text.trim_end()).replace('─', ""),
-            blank(expected.trim()).replace('─', "")
-        );
+        let blank = |text: &str| text.replace([' ', '─', '┄'], "");
+        assert_eq!(blank(text.trim()), blank(expected.trim()), "{text}");
+        let svg = chart_svg(&found, &failing).expect("a chart");
+        crate::wellformed::is_sound(&svg);
+        let all = [
+            "new",
+            "store(3) [0.1]",
+            "■ list[1]",
+            "NullPointerException",
+            "✗ an assertion fails",
+            "waits for the cog",
+            "▶ starts",
+        ];
+        for part in all {
+            assert!(svg.contains(part), "{part}: {svg}");
+        }
     }
 
     #[test]
     fn what_is_no_run_of_actors_has_no_chart() {
         let mut one = run(&[]);
-        assert_eq!(chart(&one), None);
+        assert_eq!(chart(&record(), &one), None);
         one.steps.clear();
-        assert_eq!(chart(&one), None);
+        assert_eq!(chart(&record(), &one), None);
     }
 
     #[test]
-    fn nothing_of_the_picture_is_outside_its_paper() {
-        let long = "aVeryLongNameOfAMethodThatDoesNotFitAnywhere";
-        let task = |object: &str, to: &str| Actor {
-            object: object.to_owned(),
-            task: long.to_owned(),
-            starts: true,
-            ends: false,
-            sends: vec![message(to, long), message(object, "<&>")],
-            waits_for: Some("0.1.2.3.4.5.6.7.8.9.0.1.2".to_owned()),
+    fn nothing_is_cut() {
+        let long = "aVeryLongNameOfAMethodThatDoesNotFitAnywhereAndGoesOnBelow";
+        let task = |object: &str, to: &str| {
+            let sends = vec![message(to, long, "0.1"), message(object, "<&>", "0.9")];
+            let mut task = actor(object, long, sends);
+            task.waits_for = Some("0.1.2.3.4.5.6.7.8.9.0.1.2".to_owned());
+            task.ends = false;
+            task
         };
         let mut long_run = run(&[task("main", "Buffer1"), task("Buffer1", "main")]);
         long_run.schedule = "0 0.1 ".repeat(100);
-        let svg = chart_svg(
-            &crate::tests::record(mazurka_core::Verdict::Verified, Vec::new(), Vec::new()),
-            &long_run,
-        )
-        .expect("a chart");
+        let svg = chart_svg(&record(), &long_run).expect("a chart");
         crate::wellformed::is_sound(&svg);
+        let shown: String = { crate::wellformed::elements(&svg).into_iter() }
+            .filter(|element| element.name == "text")
+            .map(|element| element.text)
+            .collect();
+        let shown = shown.replace(' ', "");
+        assert_eq!(shown.matches(long).count(), 4, "{shown}");
+        assert!(shown.contains(&"00.1".repeat(100)), "{shown}");
+        let text = chart(&record(), &long_run).expect("a chart");
+        assert_eq!(text.matches("GoesOnBelow").count(), 4, "{text}");
+    }
+
+    #[test]
+    fn lines_break_at_blanks() {
+        assert_eq!(wrapped("one two three", 8), ["one two", "three"]);
+        assert_eq!(wrapped("abcdefgh", 3), ["abc", "def", "gh"]);
+        assert_eq!(wrapped("", 3), [""]);
     }
 }

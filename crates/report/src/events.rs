@@ -201,7 +201,11 @@ impl Row {
             process,
             label: clip(&step.label, LABEL_WIDTH),
             values: clip(&values(step), VALUES_WIDTH),
-            line: format!("line {}", step.line),
+            // The clock of a program has no line.
+            line: match step.line {
+                0 => String::new(),
+                line => format!("line {line}"),
+            },
             mishap: step.mishap.as_ref().map(|text| clip(text, LABEL_WIDTH)),
         }
     }

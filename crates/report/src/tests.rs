@@ -51,7 +51,7 @@ pub(crate) fn record(outcome: Verdict, bounds: Vec<Bound>, witnesses: Vec<Witnes
     }
 }
 
-fn witness(kind: Kind, message: &str) -> Witness {
+pub(crate) fn witness(kind: Kind, message: &str) -> Witness {
     Witness {
         kind,
         message: message.into(),

@@ -26,6 +26,7 @@ use crate::world::{Inner, Place};
 /// | `MAZURKA_MAX_PREEMPTIONS` | `max_preemptions` |
 /// | `MAZURKA_MAX_DECISIONS` | `max_decisions` |
 /// | `MAZURKA_SPINS` | `spins` |
+/// | `MAZURKA_SPURIOUS_FAILURES` | `spurious_failures` |
 /// | `MAZURKA_STACK_SIZE` (bytes) | `stack_size` |
 /// | `MAZURKA_SEED` | `seed` |
 /// | `MAZURKA_REPLAY` (a schedule) | `replay` |
@@ -68,6 +69,9 @@ pub struct Builder {
     /// Number of rounds that a thread may spin in vain before it is suspended until something
     /// changes.
     pub spins: u32,
+    /// How often the `compare_exchange_weak`s of a thread may fail for no reason, in an execution.
+    /// Each such call is a choice then. Default: 0.
+    pub spurious_failures: u32,
     /// Size of a thread's stack in bytes. Default: 2 MiB, as in std.
     pub stack_size: usize,
     /// Seed for random schedules.
@@ -105,6 +109,7 @@ impl Default for Builder {
             max_preemptions: None,
             max_decisions: None,
             spins: 0,
+            spurious_failures: 0,
             stack_size: 2 * 1024 * 1024,
             seed: 1,
             replay: None,
@@ -117,7 +122,7 @@ impl Default for Builder {
 }
 
 /// The variables that are read, without what they begin with.
-const VARIABLES: [&str; 13] = [
+const VARIABLES: [&str; 14] = [
     "MEMORY",
     "MAX_DEPTH",
     "MAX_STEPS",
@@ -126,6 +131,7 @@ const VARIABLES: [&str; 13] = [
     "MAX_PREEMPTIONS",
     "MAX_DECISIONS",
     "SPINS",
+    "SPURIOUS_FAILURES",
     "STACK_SIZE",
     "SEED",
     "REPLAY",
@@ -179,6 +185,8 @@ impl Builder {
             max_preemptions: variable("MAZURKA_MAX_PREEMPTIONS", number),
             max_decisions: variable("MAZURKA_MAX_DECISIONS", number),
             spins: variable("MAZURKA_SPINS", number).unwrap_or(default.spins),
+            spurious_failures: variable("MAZURKA_SPURIOUS_FAILURES", number)
+                .unwrap_or(default.spurious_failures),
             stack_size: variable("MAZURKA_STACK_SIZE", "bytes").unwrap_or(default.stack_size),
             seed: variable("MAZURKA_SEED", number).unwrap_or(default.seed),
             replay: variable("MAZURKA_REPLAY", "a schedule"),
@@ -295,8 +303,8 @@ pub struct Summary {
     /// Whether spinning threads were suspended: what they do after more rounds without a change was
     /// not explored.
     pub suspended_spins: bool,
-    /// Whether threads were started and none used a shared object of this crate, so that nothing was
-    /// explored.
+    /// Whether threads were started and none used a shared object of this crate, so that nothing
+    /// was explored.
     pub nothing_shared: bool,
     /// Why the solver could not decide whether a side of a comparison is feasible; that side was
     /// not explored.

@@ -3,7 +3,7 @@
 use std::ops::{Range, RangeInclusive};
 use std::panic::Location;
 
-use crate::world::world;
+use crate::world::{Pending, Place, World, world};
 
 /// What can be chosen from: a range of numbers or of `bool`, or an array.
 pub trait Choices {
@@ -118,4 +118,44 @@ pub fn choose<C: Choices>(from: C) -> C::Item {
         Some(world) => world.choose(start, end, Location::caller()),
     };
     from.value(number)
+}
+
+impl World {
+    /// Whether a `compare_exchange_weak` fails for no reason: a choice, where that is explored.
+    pub fn fails_for_no_reason(&self, place: Place) -> bool {
+        {
+            let mut inner = self.inner.borrow_mut();
+            let most = inner.spurious;
+            if inner.me().spurious >= most {
+                return false;
+            }
+        }
+        let pending = Pending::new(None, ("", "compare_exchange_weak"), place);
+        let fails = match self.memory {
+            None => {
+                self.turn(pending);
+                self.inner.borrow_mut().outcome(0, 2) == 1
+            }
+            Some(_) => self.choice(2, pending) == 1,
+        };
+        self.note(|| {
+            if fails {
+                "fails for no reason"
+            } else {
+                "goes on"
+            }
+            .into()
+        });
+        if fails {
+            // The next round of a loop does not do the same again.
+            let mut inner = self.inner.borrow_mut();
+            inner.me().spurious += 1;
+            inner.me().spin.progress();
+            drop(inner);
+            if self.memory.is_some() {
+                self.progress();
+            }
+        }
+        fails
+    }
 }

@@ -41,6 +41,7 @@ impl Inner {
             shared: false,
             lottery: None,
             spins: wishes.spins,
+            spurious: wishes.spurious_failures,
             #[cfg(feature = "symbolic")]
             unknowns: crate::unknowns::Unknowns::new(wishes.decisions()),
         }
@@ -94,7 +95,7 @@ impl Inner {
         let thread = &mut self.threads[process.index()];
         thread.life = Life::Alive;
         thread.pending = Pending::new(None, ("", "start"), start.place);
-        (thread.steps, thread.children) = (0, 0);
+        (thread.steps, thread.children, thread.spurious) = (0, 0, 0);
         (thread.awaiting, thread.token, thread.notified) = (false, false, false);
         thread.spin.reset();
         thread.locals.forget();
@@ -287,6 +288,7 @@ impl ThreadState {
             yielder: std::ptr::null(),
             steps: 0,
             children: 0,
+            spurious: 0,
             awaiting: false,
             token: false,
             notified: false,

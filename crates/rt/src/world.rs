@@ -172,6 +172,8 @@ pub(crate) struct ThreadState {
     pub steps: u32,
     /// Number of threads that it has started.
     pub children: u32,
+    /// How often its `compare_exchange_weak`s have failed for no reason.
+    pub spurious: u32,
     /// Whether it waits for its token.
     pub awaiting: bool,
     /// Whether it has its token.
@@ -311,6 +313,8 @@ pub(crate) struct Inner {
     pub lottery: Option<Random>,
     /// Number of rounds that a thread may spin in vain before it is suspended.
     pub spins: u32,
+    /// How often those of one thread may.
+    pub spurious: u32,
     #[cfg(feature = "symbolic")]
     pub unknowns: crate::unknowns::Unknowns,
 }

@@ -127,6 +127,11 @@ impl<'a> Checker<'a> {
         if let Some((slot, LocalTy::Function(at))) = self.local(&name.text) {
             return self.call_taken(slot, at, args, span);
         }
+        if let Some(number) = self.current
+            && self.partial_here(name) == Some(number)
+        {
+            return self.recursive(number, applied);
+        }
         let Some(number) = self.function_here(name) else {
             if self.partial_here(name).is_some() {
                 let mistake =
@@ -137,11 +142,12 @@ impl<'a> Checker<'a> {
             }
             return self.no_function(name, args);
         };
-        let clock = ["now", "currentms", "deadline", "lowlevelDeadline"];
-        let standard = self.functions[number as usize].module == 0 && !self.standard;
-        if self.ignore_time && standard && clock.contains(&name.text.as_str()) {
-            self.mistakes.push(Excluded::Time.at(span));
-            return Ty::Wrong;
+        if self.tells_time(number) {
+            if self.ignore_time {
+                self.mistakes.push(Excluded::Time.at(span));
+                return Ty::Wrong;
+            }
+            self.out.times.read = true;
         }
         let method = self.class_here().is_some() && self.body().captures.is_none();
         if self.effectful(name) == Some("random") && method && !self.body().in_guard {
@@ -285,6 +291,25 @@ impl<'a> Checker<'a> {
         result
     }
 
+    /// A function that takes functions, within its own body: it passes on those that it was given,
+    /// and so its types are the same.
+    fn recursive(&mut self, number: u32, applied: Applied<'a>) -> Ty {
+        let Applied { name, args, span } = applied;
+        let function = &self.functions[number as usize];
+        let taken = function.functions.clone().unwrap_or_default();
+        let result = function.result.clone();
+        let parameters = function.parameters.iter().map(|(_, ty)| ty.clone());
+        let parameters: Vec<Ty> = parameters.collect();
+        for (taken, _) in &taken {
+            if let Some((slot, _)) = self.local(taken) {
+                self.emit(Op::Local(slot), span);
+            }
+        }
+        self.arguments(&format!("`{}`", name.text), args, &parameters, span);
+        self.emit(Op::Call(number), span);
+        result
+    }
+
     /// Checks that a function can stand where one of the other type is wanted.
     fn fit_function(&mut self, given: &FunctionTy, wanted: &FunctionTy, place: Span) {
         let (parameters, result) = given;
@@ -322,6 +347,7 @@ impl<'a> Checker<'a> {
                     self.no_function(name, &[]);
                     return None;
                 };
+                self.out.times.read |= self.tells_time(number);
                 let function = &self.functions[number as usize];
                 let (generics, result) = (function.generics.len(), function.result.clone());
                 let parameters: Vec<Ty> = function

@@ -12,6 +12,7 @@ mod names;
 mod pattern;
 mod rules;
 mod stmt;
+mod times;
 
 use mazurka_core::Fairness;
 use mazurka_diagnostics::Diagnostic;
@@ -19,6 +20,7 @@ use mazurka_diagnostics::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::rules::Rules;
+use self::times::Times;
 use crate::code::{
     Builtin, ClassInfo, Code, ConstructorInfo, Exceptions, FunctionInfo, Handler, Op,
 };
@@ -239,6 +241,7 @@ struct Output {
     derefs: Vec<(u32, Head)>,
     /// Where each body starts, in order, and its variables.
     variables: Vec<(u32, Vec<(u32, String)>)>,
+    times: Times,
 }
 
 /// Reads, checks and compiles a program.
@@ -249,9 +252,19 @@ pub(crate) fn load(source: &str, settings: &Settings) -> Result<Code, Vec<Diagno
     let (own, wrong) = parse(source, settings.ignore_time);
     mistakes.extend(wrong);
     if own.modules.is_empty() && mistakes.is_empty() {
-        let mistake = Diagnostic::new("A0105", Span::default(), "this file is empty")
+        let (message, help) = match own.variability.is_empty() {
+            true => (
+                "this file is empty",
+                "write `module Main;`, classes, and a main block `{ … }`",
+            ),
+            false => (
+                "deltas and products without a module",
+                "name all files of the model, or their folder",
+            ),
+        };
+        let mistake = Diagnostic::new("A0105", Span::default(), message)
             .label("expected `module`")
-            .help("write `module Main;`, classes, and a main block `{ … }`");
+            .help(help);
         mistakes.push(mistake);
     }
     let parsed = mistakes.is_empty();
@@ -275,6 +288,12 @@ pub(crate) fn load(source: &str, settings: &Settings) -> Result<Code, Vec<Diagno
         checker.check(source, settings.main.as_deref());
     }
     checker.check_settings(settings);
+    if checker.unknowns.is_too_large() && checker.mistakes.is_empty() {
+        let mistake = Diagnostic::new("A0112", Span::default(), "a type is too large")
+            .label("somewhere in this program")
+            .help("give its parts data types of their own");
+        checker.mistakes.push(mistake);
+    }
     if !checker.mistakes.is_empty() {
         return Err(mazurka_diagnostics::finish(checker.mistakes));
     }
@@ -507,6 +526,8 @@ impl<'a> Checker<'a> {
             effects: FxHashMap::default(),
             dead: FxHashMap::default(),
             timed: false,
+            unit: self.out.times.unit(),
+            off_grid: self.out.times.off_grid(),
             guarded: false,
             may_loop: true,
             observed: settings.observed.clone(),

@@ -186,7 +186,7 @@ impl Checker<'_> {
             "ABS.DC" => Some(Excluded::Deployment),
             "ABS.Meta" | "ABS.Productline" => Some(Excluded::Meta),
             "ABS.FLI" => Some(Excluded::Foreign),
-            "ABS.Scheduler" => Some(Excluded::Schedulers),
+            "ABS.Scheduler" | "ABS.StdLib.Scheduler" => Some(Excluded::Schedulers),
             _ => None,
         };
         if let Some(excluded) = excluded {

@@ -221,7 +221,14 @@ impl Checker<'_> {
 
     /// Reports if a type does not fit.
     pub(super) fn fit(&mut self, actual: &Ty, wanted: &Ty, span: Span) {
+        let known = self.unknowns.is_too_large();
         if self.unknowns.fits(actual, wanted, &self.inheritance) {
+            if !known && self.unknowns.is_too_large() {
+                let mistake = Diagnostic::new("A0112", span, "a type is too large")
+                    .label("the type of this has too many parts")
+                    .help("give the parts data types of their own");
+                self.report(mistake);
+            }
             return;
         }
         let (actual_name, wanted_name) = (self.show(actual), self.show(wanted));

@@ -5,6 +5,7 @@ use mazurka_diagnostics::{Diagnostic, Span};
 
 use super::{Checker, LocalTy};
 use crate::syntax::ast::{self, Binary, Expr, ExprKind, Name, Stmt, StmtKind};
+use crate::syntax::visit;
 use crate::types::{Head, Ty};
 
 /// What may be done with a variable or a field.
@@ -199,22 +200,22 @@ impl Checker<'_> {
         self.report(mistake);
     }
 
-    /// `[DomainClass: field]` names a field.
+    /// `[DomainClass: e]`: a text, for which fields may be used.
     pub(super) fn check_annotations(&mut self, tree: &ast::Class, class: u32) {
-        let Some(named) = tree.annotations.labelled("DomainClass") else {
+        let Some(written) = tree.annotations.labelled("DomainClass") else {
             return;
         };
-        let known = match &named.kind {
-            ExprKind::Variable(name) => {
-                let fields = &self.classes[class as usize].fields;
-                fields.iter().any(|(field, _)| *field == name.text)
+        let fields = &self.classes[class as usize].fields;
+        let mut known = !matches!(written.kind, ExprKind::Int(_) | ExprKind::Float(_));
+        visit::expr(&mut written.clone(), &mut |part| {
+            if let ExprKind::Variable(name) = &part.kind {
+                known &= fields.iter().any(|(field, _)| *field == name.text);
             }
-            _ => false,
-        };
+        });
         if !known {
-            let mistake = Diagnostic::new("A0208", named.span, "`DomainClass` names a field")
-                .label("no field of the class")
-                .help("write the name of a field of the class");
+            let mistake = Diagnostic::new("A0208", written.span, "`DomainClass` is a text")
+                .label("no text that is made of fields of the class")
+                .help("write a text, or an expression over the fields of the class");
             self.report(mistake);
         }
     }

@@ -535,8 +535,9 @@ impl<'a> Checker<'a> {
 
     /// Starts a duration, and puts the time on the stack when it is over.
     fn duration(&mut self, min: &'a Expr, max: Option<&'a Expr>, span: Span) {
-        self.expr_as(min, &Ty::RAT);
-        self.expr_as(max.unwrap_or(min), &Ty::RAT);
+        let from = self.duration_bound(min);
+        let to = self.duration_bound(max.unwrap_or(min));
+        self.out.times.add(from, to, max.is_none());
         self.emit(Op::Wake, span);
     }
 

@@ -131,3 +131,10 @@ pub(crate) struct Variability {
     pub line: Option<ProductLine>,
     pub products: Vec<Product>,
 }
+
+impl Variability {
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.deltas.is_empty() && self.line.is_none() && self.products.is_empty()
+    }
+}

@@ -561,3 +561,45 @@ fn only_the_scheduling_of_one_object_varies() {
     assert_eq!(finals(Some("Cell")), 4);
     assert_eq!(finals(Some("Sender3")), 1);
 }
+
+/// The code of the first mistake in a program.
+fn first_code(source: &str) -> &'static str {
+    load(source, &Settings::default()).expect_err("it is wrong")[0].code
+}
+
+#[test]
+fn a_function_that_takes_functions_calls_itself_without_them() {
+    let source = "module M; export *;
+        def List<B> both<A, B>(f)(List<A> l) = case l { Nil => Nil | Cons(x, xs) => Cons(f(x), both(xs)) };
+        def List<B> map<A, B>(f)(List<A> l) = case l { Nil => Nil | Cons(x, xs) => Cons(f(x), map(xs)) };
+        { println(toString(both((Int x) => x * 2)(list[1, 2])));
+          println(toString(map((Int x) => x + 1)(list[1, 2]))); }";
+    prints(source, "list[2,4]\nlist[2,3]\n");
+    // It passes on what it was given, so its types are the same.
+    let source = source.replace("Cons(f(x), both(xs))", "Cons(f(x), both(list[True]))");
+    assert_eq!(first_code(&source), "A0220");
+}
+
+#[test]
+fn domain_classes_are_texts() {
+    let fine = "module M; [DomainClass: when i > 0 then \"a\" else \"b\"] class C(Int i) { } { }";
+    assert!(load(fine, &Settings::default()).is_ok());
+    assert_eq!(
+        first_code("module M; [DomainClass: 15] class C { } { }"),
+        "A0208"
+    );
+    assert_eq!(
+        first_code("module M; [DomainClass: x] class C { } { }"),
+        "A0208"
+    );
+}
+
+#[test]
+fn types_that_double_are_given_up() {
+    let nested = (0..60).fold("1".to_owned(), |inner, _| format!("dup({inner})"));
+    let source = format!(
+        "module M; def Pair<A, A> dup<A>(A x) = Pair(x, x); def Bool same<A>(A x, A y) = True;
+         {{ Bool b = same({nested}, {nested}); }}"
+    );
+    assert_eq!(first_code(&source), "A0112");
+}

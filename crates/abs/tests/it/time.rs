@@ -26,7 +26,7 @@ fn outputs(source: &str) -> BTreeSet<String> {
             found.insert(output.map_or_else(String::new, |binding| binding.value));
         }
         for task in ready {
-            for outcome in 0..2 {
+            for outcome in 0..9 {
                 if machine.step(task, &[outcome]).is_ok() {
                     let chose = !machine.events()[depth].outcomes.is_empty();
                     if chose || outcome == 0 {
@@ -71,12 +71,12 @@ fn time_passes_only_if_nothing_else_can_happen() {
 }
 
 #[test]
-fn durations_take_the_least_or_the_longest_time() {
+fn durations_take_any_multiple_of_the_unit_within_their_bounds() {
     let source = two(
         &format!("duration(1, 3); {SAY}"),
         &format!("duration(2); {SAY}"),
     );
-    let expected = ["\"1\\n2\\n\"", "\"2\\n3\\n\""].map(str::to_owned);
+    let expected = ["\"1\\n2\\n\"", "\"2\\n2\\n\"", "\"2\\n3\\n\""].map(str::to_owned);
     assert_eq!(outputs(&source), BTreeSet::from(expected));
     for algorithm in [
         Algorithm::Optimal,
@@ -85,8 +85,45 @@ fn durations_take_the_least_or_the_longest_time() {
         Algorithm::Stateful,
     ] {
         let found = explore(&mut machine(&source, &[]), algorithm, &Limits::default());
-        assert_eq!(found.seen.observed.len(), 2, "{algorithm}");
+        assert_eq!(found.seen.observed.len(), 3, "{algorithm}");
     }
+}
+
+/// The times at which a task that waits may go on, in a program with other durations.
+fn times(duration: &str, other: &str) -> usize {
+    outputs(&two(
+        &format!("duration({duration}); {SAY}"),
+        &format!("duration({other});"),
+    ))
+    .len()
+}
+
+#[test]
+fn the_unit_divides_all_bounds() {
+    assert_eq!(times("10, 30", "20"), 3);
+    assert_eq!(times("10, 30", "5"), 5);
+    assert_eq!(times("0, 1", "1/4"), 5);
+    assert_eq!(times("1/2, 1", "1/3, 1/3"), 4);
+    assert_eq!(times("7, 7", "1"), 1);
+    // A bound that is computed is a multiple of 1 if it is an integer.
+    assert_eq!(times("length(list[1]) * 2, 4", "2"), 3);
+    assert_eq!(times("6, 6 + 2 * 2", "0"), 3);
+}
+
+#[test]
+fn times_between_may_matter_if_the_program_asks_for_them() {
+    let leaves_out = |one: &str, other: &str| {
+        let code = load(&two(one, other), &Settings::default()).expect("it is right");
+        code.leaves_out_times()
+    };
+    assert!(!leaves_out("duration(1, 3);", "await duration(2, 5);"));
+    assert!(!leaves_out("duration(1, length(list[1]));", "skip;"));
+    assert!(!leaves_out("duration(2);", SAY));
+    assert!(!leaves_out("duration(1/2, 1/2);", SAY));
+    assert!(leaves_out("duration(1, 3);", SAY));
+    assert!(leaves_out("duration(1, 3);", "Duration d = deadline();"));
+    // No unit is known of which this is a multiple.
+    assert!(leaves_out("Rat r = 1; duration(1, 1 / (r + 1));", "skip;"));
 }
 
 #[test]

@@ -449,6 +449,7 @@ fn broken_off(record: &Record) -> bool {
         | Bound::AsPrinted
         | Bound::Sampled(_)
         | Bound::Temporal
+        | Bound::Times
         | Bound::DataRaces
         | Bound::Unfold(_) => false,
     })

@@ -164,7 +164,7 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Refusal> {
     show(&whole, record.verdict.into(), &args.output, |format| {
         let picture = |format| lanes(&Lanes::of_run(record, one), format);
         Ok(match format {
-            Format::Chart => mazurka_report::chart(run).ok_or_else(no_chart)?,
+            Format::Chart => mazurka_report::chart(record, run).ok_or_else(no_chart)?,
             // Where there are messages, they say more than the tasks.
             Format::Svg => {
                 mazurka_report::chart_svg(record, run).unwrap_or_else(|| picture(format))

@@ -55,9 +55,45 @@ pub(crate) struct UnfoldArgs {
     #[arg(long, value_name = "RECORD", num_args = 1.., conflicts_with_all = ["naive", "model", "tests"])]
     from: Vec<String>,
     #[command(flatten)]
+    refused: RefusedArgs,
+    #[command(flatten)]
     search: SearchArgs,
     #[command(flatten)]
     pub(super) output: OutputArgs,
+}
+
+/// What the thesis leaves to future work and is not built: refused with the reason.
+#[derive(Debug, Args)]
+struct RefusedArgs {
+    /// Unfolding by several workers
+    #[arg(long, short, value_name = "N", hide = true)]
+    jobs: Option<usize>,
+    /// Cut-offs in a net that has none
+    #[arg(long, hide = true)]
+    cut_offs: bool,
+    /// Places that keep values
+    #[arg(long, hide = true)]
+    keep_values: bool,
+}
+
+impl RefusedArgs {
+    /// Why a flag that was given is refused.
+    fn why(&self, net: NetKind) -> Result<(), String> {
+        let why = if self.jobs.is_some_and(|jobs| jobs != 1) {
+            "--jobs: one worker unfolds. Most of the time goes into finding the extensions of a new event, which needs all of the net, so workers would wait for each other; `check --jobs N` and `explore --jobs N` share their work"
+        } else if self.cut_offs && net == NetKind::Contextual {
+            "--cut-offs: contextual nets have none. An event of such a net has several pasts, because a reader may come before it or not, and a cut-off would have to be found for each of them; `--net stateful` has cut-offs, and copies of places in place of pasts"
+        } else if self.cut_offs && net == NetKind::Replicated {
+            "--cut-offs: replicated nets have none, because places do not tell equal states; `--net stateful` has cut-offs"
+        } else if self.keep_values {
+            "--keep-values: places have no values. What a process can do next is learnt from tests by the steps that it has made, because a program need not show its locals, so equal writes do not merge; `explore --algorithm stateful` merges equal states"
+        } else {
+            return Ok(());
+        };
+        Err(format!(
+            "{why} (docs/papers/unfolding.md, \"Future work of the thesis\")"
+        ))
+    }
 }
 
 impl UnfoldArgs {
@@ -71,6 +107,7 @@ impl UnfoldArgs {
 
 /// Unfolds a program, and shows what came of it.
 pub(super) fn unfold(args: &UnfoldArgs) -> Result<Exit, Refusal> {
+    args.refused.why(args.net)?;
     let program = args.program.load()?;
     let options = args.search.options(1)?;
     let wanted = args.wanted();

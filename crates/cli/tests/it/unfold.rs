@@ -351,3 +351,29 @@ fn a_net_starts_from_recorded_tests() {
     let refused = mazurka(&["unfold", inputs, "--from", names[0]]);
     assert!(refused.err.contains("values for inputs"), "{refused:?}");
 }
+
+/// What the thesis leaves to future work is refused by its name, with the reason and where to read
+/// more.
+#[test]
+fn what_is_not_built_is_refused_with_the_reason() {
+    let file = "corpus/maz/readers/program.maz";
+    let cases: [(&[&str], &str); 4] = [
+        (&["--jobs", "2"], "one worker unfolds"),
+        (&["--cut-offs"], "contextual nets have none"),
+        (
+            &["--cut-offs", "--net", "replicated"],
+            "replicated nets have none",
+        ),
+        (&["--keep-values"], "places have no values"),
+    ];
+    for (flags, why) in cases {
+        let said = mazurka(&[&["unfold", file], flags].concat());
+        assert_eq!(said.code, 3, "{said:?}");
+        assert!(said.err.contains(why), "{said:?}");
+        assert!(said.err.contains("docs/papers/unfolding.md"), "{said:?}");
+    }
+    for flags in [&["--jobs", "1"][..], &["--cut-offs", "--net", "stateful"]] {
+        let said = mazurka(&[&["unfold", file], flags].concat());
+        assert_eq!(said.code, 0, "{said:?}");
+    }
+}

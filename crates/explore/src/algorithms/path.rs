@@ -270,8 +270,8 @@ impl Path {
         self.want_where(node, |_| true)
     }
 
-    /// Adds these processes to the backtrack set, as far as they are ready and awake. Returns whether
-    /// that changes it.
+    /// Adds these processes to the backtrack set, as far as they are ready and awake. Returns
+    /// whether that changes it.
     pub fn want_where(&mut self, node: usize, who: impl Fn(ProcessId) -> bool) -> bool {
         let range = self.range(node);
         let mut changed = false;

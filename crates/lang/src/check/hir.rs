@@ -107,8 +107,22 @@ pub struct Program {
     /// Where expressions stand that the checker has expanded, such as `forall i in 0..N: e`: labels
     /// show the text.
     pub expanded: FxHashSet<Span>,
+    /// The arrays that stand in several copies, in a program that was made to be explored
+    /// (`run/symbolic/split.rs`); none in one that was read.
+    pub split: Vec<Split>,
     /// What is strange about its text, and no mistake.
     pub warnings: Vec<Diagnostic>,
+}
+
+/// A copy of an array that is accessed in place of it by some indices.
+#[derive(Clone, Debug)]
+pub struct Split {
+    /// The array as it stands in the text.
+    pub array: VarId,
+    /// The copy.
+    pub copy: VarId,
+    /// The indices by which the copy is accessed.
+    pub indices: Vec<Expr>,
 }
 
 /// A `prove` declaration.
@@ -584,6 +598,21 @@ pub struct Expr {
 }
 
 impl Expr {
+    /// Whether it computes the same from the same variables, wherever the two stand in the text.
+    pub fn same(&self, other: &Expr) -> bool {
+        self.ty == other.ty
+            && match (&self.kind, &other.kind) {
+                (ExprKind::Const(a), ExprKind::Const(b)) => a == b,
+                (ExprKind::Shared(a), ExprKind::Shared(b)) => a == b,
+                (ExprKind::Unary(op, a), ExprKind::Unary(other, b)) => op == other && a.same(b),
+                (ExprKind::Binary(op, a, b), ExprKind::Binary(other, c, d)) => {
+                    op == other && a.same(c) && b.same(d)
+                }
+                // Of the others it is not asked.
+                _ => false,
+            }
+    }
+
     /// Calls `visit` on it and on all expressions inside it.
     pub fn walk(&self, visit: &mut impl FnMut(&Expr)) {
         visit(self);

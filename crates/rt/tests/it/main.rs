@@ -7,6 +7,7 @@ mod found;
 mod hunt;
 mod messages;
 mod objects;
+mod panics;
 mod random;
 mod samples;
 mod signatures;

@@ -145,6 +145,15 @@ impl Parser<'_> {
                 parser.name("the name of a parameter")
             })?;
         }
+        if self.is("{") {
+            let mistake = Diagnostic::new("A0110", self.here(), "a delta in curly brackets")
+                .label("older versions of ABS had them")
+                .help(format!(
+                    "write `delta {};`, and take both brackets out",
+                    name.text
+                ));
+            return Err(self.mistake(mistake));
+        }
         self.expect(";")?;
         let mut delta = Delta {
             name,

@@ -1,9 +1,9 @@
 //! Context-sensitive DPOR: orders of steps that lead to equal states are tried once.
 //!
 //! Albert, Arenas, García de la Banda, Gómez-Zamalloa, Stuckey, "Context-Sensitive Dynamic Partial
-//! Order Reduction", CAV 2017, section 5, Algorithm 1, on top of `source` or `optimal`. As printed it loses
-//! states (errata E1; [`Printed`] is the paper to the letter), so this is another algorithm with
-//! the same idea.
+//! Order Reduction", CAV 2017, section 5, Algorithm 1, on top of `source` or `optimal`. As printed
+//! it loses states (errata E1; [`Printed`] is the paper to the letter), so this is another
+//! algorithm with the same idea.
 //!
 //! | paper | here |
 //! |---|---|

@@ -248,7 +248,7 @@ impl Compiler<'_> {
                 self.emit(Op::Load(self.range(var.0).first));
             }
             ExprKind::Element(var, index) => {
-                let range = self.range(var.0);
+                let range = self.range(self.program.accessed(*var, index).0);
                 match constant_index(index, range) {
                     Some(cell) => {
                         self.emit(Op::Load(cell));

@@ -303,7 +303,7 @@ impl<'a> Compiler<'a> {
         expr.walk(&mut |e| match &e.kind {
             ExprKind::Shared(var) => cells.push(self.code.first_cells[var.0 as usize]),
             ExprKind::Element(var, index) => {
-                let range = self.range(var.0);
+                let range = self.range(self.program.accessed(*var, index).0);
                 match index.kind {
                     ExprKind::Const(at) if (0..i64::from(range.len)).contains(&at) => {
                         cells.push(range.first + at as u32);

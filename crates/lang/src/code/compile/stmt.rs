@@ -589,11 +589,12 @@ impl<'a> Compiler<'a> {
             }
             (Place::Shared(var), _) => self.emit(Op::Store(self.range(var.0).first)),
             (Place::Element(var, at), None) => {
-                let range = self.range(var.0);
+                let range = self.range(self.program.accessed(*var, at).0);
                 self.emit(Op::Store(constant_index(at, range).unwrap_or(range.first)))
             }
             (Place::Element(var, _), Some(index)) => {
-                self.indexed(Op::StoreAt(self.range(var.0)), index)
+                let range = self.range(self.program.accessed(*var, index).0);
+                self.indexed(Op::StoreAt(range), index)
             }
         };
         if self.splits() && place.is_shared() {

@@ -29,7 +29,8 @@
 //!   *rests* in front of the condition.
 //! - An index that is not known selects from all elements, as a term; it claims the whole array.
 //!   Whether two such accesses meet depends on the path (section 6.1): who wants to know asks
-//!   [`apart`](mazurka_core::Symbolic::apart).
+//!   [`apart`](mazurka_core::Symbolic::apart). Explorers cannot ask; for them arrays are split
+//!   ([`SymbolicMachine::with_arrays_split`]).
 
 mod any_start;
 mod choose;
@@ -42,6 +43,7 @@ mod logic;
 mod property;
 mod reached;
 mod results;
+mod split;
 mod starts;
 mod state;
 mod tell;
@@ -110,6 +112,8 @@ struct Taken {
 #[derive(Debug)]
 pub struct SymbolicMachine {
     code: Arc<Code>,
+    /// The program as it was read, for runs with values: in `code` arrays may be split.
+    told: Arc<Code>,
     logic: Rc<RefCell<Logic>>,
     state: SymbolicState,
     table: ProcessTable,
@@ -230,6 +234,7 @@ impl SymbolicMachine {
     ) -> Self {
         Self {
             guards: guards_of(&code),
+            told: Arc::clone(&code),
             code,
             logic,
             state,

@@ -30,6 +30,11 @@ impl Logic {
         Ok(self.and(defined, value))
     }
 
+    /// The value of an expression over shared variables that always has one.
+    pub fn value(&mut self, code: &Code, cells: &[Term], expr: &Expr) -> Result<Term, Fault> {
+        Ok(self.partial(code, cells, expr)?.value)
+    }
+
     fn partial(&mut self, code: &Code, cells: &[Term], expr: &Expr) -> Result<Partial, Fault> {
         let of = |logic: &mut Self, expr: &Expr| logic.partial(code, cells, expr);
         let always = self.truth(true);
@@ -41,6 +46,7 @@ impl Logic {
             ExprKind::Const(value) => total(self.constant(*value)),
             ExprKind::Shared(var) => total(cells[code.first_cells[var.0 as usize] as usize]),
             ExprKind::Element(var, index) => {
+                let var = code.program.accessed(*var, index);
                 let index = of(self, index)?;
                 let first = code.first_cells[var.0 as usize] as usize;
                 let len = code.program.vars[var.0 as usize].len.unwrap_or(1);

@@ -54,10 +54,11 @@ impl SymbolicMachine {
 
     /// The substitution σ: each shared variable with its value over initial values and inputs.
     pub fn substitution(&self) -> Vec<Binding> {
-        let vars = self.code.program.vars.iter().enumerate();
+        let vars = self.told.program.vars.iter().enumerate();
+        let all = self.told_cells();
         let bind = |(at, var): (usize, &crate::check::hir::Var)| {
-            let first = self.code.first_cells[at] as usize;
-            let cells = &self.state.cells[first..first + var.len.unwrap_or(1) as usize];
+            let first = self.told.first_cells[at] as usize;
+            let cells = &all[first..first + var.len.unwrap_or(1) as usize];
             Binding {
                 name: var.name.clone(),
                 value: var.shape.list(|at| self.show(cells[at], var.ty)),
@@ -164,9 +165,9 @@ impl SymbolicMachine {
     /// The current run under a model.
     pub(super) fn with(&self, model: &Model) -> Concrete {
         let logic = self.logic.borrow();
-        let mut code = Code::clone(&self.code);
+        let mut code = Code::clone(&self.told);
         let mut values = Vec::new();
-        for (at, var) in self.code.program.vars.iter().enumerate() {
+        for (at, var) in self.told.program.vars.iter().enumerate() {
             if var.init.is_some() {
                 continue;
             }
@@ -246,6 +247,7 @@ impl SymbolicMachine {
     /// The shared cells for given initial values and inputs, by name; none if these do not take the
     /// path of the current run, or lead beyond 64 bits.
     pub fn under(&self, value: impl Fn(&str) -> Option<i64>) -> Option<Vec<i64>> {
+        let cells = self.told_cells();
         let logic = self.logic.borrow();
         let variables = logic.terms.variables().iter();
         let given = variables.filter_map(|v| Some((v.term, value(&v.name)?)));
@@ -256,8 +258,7 @@ impl SymbolicMachine {
                 return None;
             }
         }
-        let variables = &self.state.cells[..self.code.first_lock as usize];
-        variables.iter().map(|&cell| of(cell)).collect()
+        cells.iter().map(|&cell| of(cell)).collect()
     }
 
     /// What determinism is about, in this state.

@@ -1,0 +1,128 @@
+//! At which times durations are explored.
+//!
+//! `duration(min, max)` takes any time from min to max, and time is dense. Let all bounds that the
+//! program writes be multiples of a *unit*. Then it is enough to explore the multiples of the unit
+//! from min to max, for everything that does not depend on the values of times.
+//!
+//! **Why.** Henzinger, Manna, Pnueli, "What good are digital clocks?" (ICALP 1992). Take a run with
+//! any times, in units, and round each time: down if its fraction is at most ε, up otherwise, for
+//! some ε in [0, 1). Rounding keeps the order of two times or makes them equal, and if their
+//! difference is at least (at most) an integer, it stays so. So rounded durations are within their
+//! bounds, and everything happens in the same order. Where times became equal, the tasks that they
+//! wake are ready together, and the order of the run is one that is explored; where the clock still
+//! advances, no other task has become ready, because what wakes later in the run is not rounded to
+//! an earlier time. The clock of the manual advances to the end of some interval, so all its times
+//! are multiples of the unit too.
+//!
+//! What a program does with `now()` or `deadline()` may depend on any time. If it asks for them, or
+//! if a bound is computed as a rational number, times between the multiples of the unit may matter,
+//! and the verdict has a bound that says so.
+
+use num_bigint::BigInt;
+use num_rational::BigRational;
+use num_traits::{One, Signed, Zero};
+
+use super::Checker;
+use crate::arithmetic::{binary, rational, unary};
+use crate::syntax::ast::{Binary, Expr, ExprKind, Unary};
+use crate::types::Ty;
+use crate::value::Value;
+
+/// What is known of a bound of a duration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum DurationBound {
+    Number(BigRational),
+    /// Computed, of type `Int`.
+    Integer,
+    /// Computed, of type `Rat`.
+    Any,
+}
+
+/// What is known of all durations.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Times {
+    /// The greatest number of which all bounds are multiples that are known; 0 if there is none.
+    common: BigRational,
+    /// Whether a bound may be any rational number.
+    any: bool,
+    /// Whether a duration may take different times.
+    ranges: bool,
+    /// Whether the program asks what time it is.
+    pub read: bool,
+}
+
+impl Times {
+    /// Takes the bounds of a duration into account, which are one expression if `same`.
+    pub fn add(&mut self, from: DurationBound, to: DurationBound, same: bool) {
+        let fixed = matches!(from, DurationBound::Number(_)) && from == to;
+        self.ranges |= !same && !fixed;
+        for bound in [from, to] {
+            match bound {
+                DurationBound::Number(number) => self.divides(&number),
+                DurationBound::Integer => self.divides(&BigRational::one()),
+                DurationBound::Any => self.any = true,
+            }
+        }
+    }
+
+    /// Makes the unit small enough for this number.
+    fn divides(&mut self, number: &BigRational) {
+        if number.is_zero() {
+            return;
+        }
+        // If a/b = p/q in lowest terms, then b/q divides both, and nothing greater does.
+        let ratio = &self.common / number;
+        self.common = number.abs() / ratio.denom();
+    }
+
+    /// Durations are explored at its multiples.
+    pub fn unit(&self) -> Value {
+        let mut all = self.clone();
+        if self.any || self.common.is_zero() {
+            all.divides(&BigRational::one());
+        }
+        Value::rational(all.common)
+    }
+
+    /// Whether times that are no multiples of the unit may matter.
+    pub fn off_grid(&self) -> bool {
+        self.ranges && (self.read || self.any)
+    }
+}
+
+/// The value of an expression that is a number.
+fn number(expr: &Expr) -> Option<Value> {
+    match &expr.kind {
+        ExprKind::Int(value) => Some(Value::integer(BigInt::clone(value))),
+        ExprKind::Unary(Unary::Negate, inner) => unary(Unary::Negate, &number(inner)?).ok(),
+        ExprKind::Binary(operator, a, b)
+            if matches!(
+                operator,
+                Binary::Add | Binary::Subtract | Binary::Multiply | Binary::Divide
+            ) =>
+        {
+            binary(*operator, &number(a)?, &number(b)?).ok()
+        }
+        _ => None,
+    }
+}
+
+impl<'a> Checker<'a> {
+    /// Compiles a bound of a duration.
+    pub(super) fn duration_bound(&mut self, expr: &'a Expr) -> DurationBound {
+        let ty = self.expr(expr, Some(&Ty::RAT));
+        self.fit(&ty, &Ty::RAT, expr.span);
+        match number(expr).as_ref().and_then(rational) {
+            Some(number) => DurationBound::Number(number),
+            None if self.unknowns.shallow(&ty) == Ty::INT => DurationBound::Integer,
+            None => DurationBound::Any,
+        }
+    }
+
+    /// Whether the program calls a function of the standard module that says what time it is.
+    pub(super) fn tells_time(&self, function: u32) -> bool {
+        let function = &self.functions[function as usize];
+        let clock = ["now", "currentms", "deadline", "lowlevelDeadline"];
+        function.module == 0 && !self.standard && clock.contains(&function.name.as_str())
+    }
+}
