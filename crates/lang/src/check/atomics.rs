@@ -373,10 +373,16 @@ impl<'s> Body<'_, 's> {
                 };
                 let value = self.coerce(typed, base.unwrap_or(ty));
                 let kept = self.declare(name, base, Vec::new());
+                let range = declared.and_then(|declared| self.range(declared));
+                if let Some(range) = range {
+                    self.ranges.insert(kept, range);
+                    self.keep_in_range(&Place::Local(kept), name.span);
+                }
                 Some(StmtKind::Let(kept, vec![value]))
             }
             Target::Assigned(written) => match self.place(written) {
                 (Some(place), Some(ty)) if !place.is_shared() => {
+                    self.keep_in_range(&place, written.span);
                     let value = self.coerce(typed, ty);
                     Some(StmtKind::Assign(vec![place], vec![value]))
                 }

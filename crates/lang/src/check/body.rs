@@ -41,6 +41,8 @@ pub(super) struct Body<'c, 's> {
 /// An expression that a name stands for.
 pub(super) struct Alias {
     pub typed: Typed,
+    /// How many nodes it has.
+    pub size: usize,
     /// How often it was put in the place of the name.
     pub uses: u32,
 }
@@ -152,7 +154,12 @@ impl<'c, 's> Body<'c, 's> {
     /// Lets a name stand for an expression.
     pub(super) fn declare_alias(&mut self, name: Name<'s>, typed: Typed) -> usize {
         let at = self.aliases.len();
-        self.aliases.push(Alias { typed, uses: 0 });
+        let size = typed.expr.size();
+        self.aliases.push(Alias {
+            typed,
+            size,
+            uses: 0,
+        });
         self.bind(name, Meaning::Alias(at as u32));
         at
     }

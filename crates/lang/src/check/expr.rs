@@ -359,9 +359,11 @@ impl<'s> Body<'_, 's> {
             Meaning::Alias(at) => {
                 let alias = &mut self.aliases[at as usize];
                 alias.uses += 1;
-                let typed = alias.typed.clone();
-                self.c.grow(1, span);
-                return typed;
+                self.c.grow(alias.size, span);
+                return match self.c.full {
+                    true => self.poison(span),
+                    false => self.aliases[at as usize].typed.clone(),
+                };
             }
             Meaning::Function => {
                 let help = format!("call it: `{}(…)`", name.text);

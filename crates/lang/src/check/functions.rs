@@ -18,6 +18,10 @@ use crate::syntax::ast::{self, Function, Name};
 /// through.
 const MAX_CALLS: usize = 32;
 
+/// Expressions may be this deep when they are written out, so that no walk over them can overflow
+/// the stack.
+const MAX_DEPTH: usize = 256;
+
 /// A function, and whether its declaration is without mistakes.
 pub(super) struct Inlined<'s> {
     pub function: Rc<Function<'s>>,
@@ -123,7 +127,16 @@ impl<'s> Body<'_, 's> {
             );
             return self.poison(span);
         }
-        if self.inlining.contains(&id) || self.inlining.len() >= MAX_CALLS {
+        if self.inlining.len() >= MAX_CALLS {
+            let deep = format!("more than {MAX_CALLS} calls of functions in each other");
+            self.report(
+                Diagnostic::new("M0407", span, "functions are nested too deeply")
+                    .label(deep)
+                    .help("write a `proc`, which is called when it runs"),
+            );
+            return self.poison(span);
+        }
+        if self.inlining.contains(&id) {
             self.report(
                 Diagnostic::new("M0422", span, format!("`{}` calls itself", name.text))
                     .label("a call stands for the body of the function, and would have no end")
@@ -156,8 +169,23 @@ impl<'s> Body<'_, 's> {
 
     /// Lets labels show the text of an expression that was expanded.
     pub(super) fn told_as_written(&mut self, typed: &mut Typed, span: Span) {
-        typed.expr.span = span;
-        if !matches!(typed.expr.kind, ExprKind::Const(_)) {
+        if typed.expr.depth() > MAX_DEPTH {
+            self.report(
+                Diagnostic::new("M0407", span, "this expression is nested too deeply")
+                    .label(format!(
+                        "written out, this is more than {MAX_DEPTH} operators deep"
+                    ))
+                    .help("split it: give a part of it a name of its own"),
+            );
+            *typed = self.poison(span);
+            return;
+        }
+        // How much a read orders is known by where it stands.
+        let ordered = self.c.program.orders.contains_key(&typed.expr.span);
+        if !ordered {
+            typed.expr.span = span;
+        }
+        if !ordered && !matches!(typed.expr.kind, ExprKind::Const(_)) {
             self.c.program.expanded.insert(span);
         }
     }

@@ -13,6 +13,9 @@ use crate::syntax::ast::{File, Init, Item, Name, PropertyKind, TypeExpr};
 use mazurka_core::{Kind, Kinds};
 use mazurka_diagnostics::{Diagnostic, Span};
 
+/// So many fields may a `struct` have, those of a `struct` in it too.
+const MAX_FIELDS: usize = 4096;
+
 impl<'s> Checker<'s> {
     /// Checks a whole file. `readable`: the parser found no mistake.
     pub(super) fn file(&mut self, file: &File<'s>, source: &str, readable: bool) {
@@ -95,9 +98,20 @@ impl<'s> Checker<'s> {
                                 .help("write `struct Pair { x: int, y: int }`"),
                         );
                     }
+                    let leaves = fields.iter().map(|(_, ty)| self.declared(&ty.base));
+                    let leaves = leaves.map(|of| self.count_leaves(of)).sum();
+                    if leaves > MAX_FIELDS {
+                        self.report(
+                            Diagnostic::new("M0410", name.span, "this `struct` is too large")
+                                .label(format!("with all that is in it, {leaves} fields"))
+                                .help(format!("at most {MAX_FIELDS} are possible")),
+                        );
+                        continue;
+                    }
                     self.structs.push(Struct {
                         name: *name,
                         fields: fields.clone(),
+                        leaves,
                     });
                     (*name, TypeName::Struct(id))
                 }

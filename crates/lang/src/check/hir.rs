@@ -613,6 +613,26 @@ impl Expr {
             }
     }
 
+    /// How many nodes it has.
+    pub fn size(&self) -> usize {
+        let mut count = 0;
+        self.walk(&mut |_| count += 1);
+        count
+    }
+
+    /// The height of its tree.
+    pub fn depth(&self) -> usize {
+        1 + match &self.kind {
+            ExprKind::Const(_) | ExprKind::Local(_) | ExprKind::Shared(_) | ExprKind::Input => 0,
+            ExprKind::LocalElement(_, e)
+            | ExprKind::Element(_, e)
+            | ExprKind::Table(_, e)
+            | ExprKind::Unary(_, e) => e.depth(),
+            ExprKind::Binary(_, a, b) | ExprKind::Choose(a, b) => a.depth().max(b.depth()),
+            ExprKind::If(a, b, c) => a.depth().max(b.depth()).max(c.depth()),
+        }
+    }
+
     /// Calls `visit` on it and on all expressions inside it.
     pub fn walk(&self, visit: &mut impl FnMut(&Expr)) {
         visit(self);

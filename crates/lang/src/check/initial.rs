@@ -54,12 +54,7 @@ impl<'s> Checker<'s> {
     /// How many variables a declared type stands for.
     pub(super) fn count_leaves(&self, of: Declared) -> usize {
         match of {
-            Declared::Struct(id) => {
-                let fields = self.structs[id as usize].fields.iter();
-                fields
-                    .map(|(_, ty)| self.count_leaves(self.declared(&ty.base)))
-                    .sum()
-            }
+            Declared::Struct(id) => self.structs[id as usize].leaves,
             _ => 1,
         }
     }

@@ -242,7 +242,7 @@ impl<'s> Body<'_, 's> {
                     Quantifier::Min => BinaryOp::Le,
                     _ => BinaryOp::Ge,
                 };
-                self.c.grow(size(&left.expr) + size(&right.expr), span);
+                self.c.grow(left.expr.size() + right.expr.size(), span);
                 if self.c.full {
                     return self.poison(span);
                 }
@@ -300,11 +300,4 @@ impl<'s> Body<'_, 's> {
         self.told_as_written(&mut typed, span);
         typed
     }
-}
-
-/// How many nodes an expression has.
-fn size(expr: &Expr) -> usize {
-    let mut count = 0;
-    expr.walk(&mut |_| count += 1);
-    count
 }

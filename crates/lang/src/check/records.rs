@@ -28,6 +28,8 @@ pub(super) enum TypeName {
 pub(super) struct Struct<'s> {
     pub name: Name<'s>,
     pub fields: Vec<Param<'s>>,
+    /// How many variables one of it stands for.
+    pub leaves: usize,
 }
 
 /// What the elements of a declared type are.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::slice;
 
-use super::ast::{Child, Expr, Init, ItemKind, Kind, Place, Program, Stmt, Ty};
+use super::ast::{Expr, Init, ItemKind, Kind, Program, Stmt, Ty};
 use super::code::{Code, Instr, Procedure, Property, Start, Worth, apply, wrap};
 use super::leave::Around;
 use super::{FailureKind, Limits};
@@ -59,7 +59,7 @@ pub(super) struct Compiler {
     pub(super) code: Code,
     globals: HashMap<String, Meaning>,
     /// Number and parameters of each procedure.
-    procedures: HashMap<String, (usize, Vec<Ty>)>,
+    pub(super) procedures: HashMap<String, (usize, Vec<Ty>)>,
     pub(super) bodies: HashMap<String, Vec<Stmt>>,
     /// Blocks from the outermost, each with its locals.
     scopes: Vec<Vec<(String, Meaning)>>,
@@ -391,7 +391,7 @@ impl Compiler {
         self.code.instrs.len() - 1
     }
 
-    fn here(&self) -> usize {
+    pub(super) fn here(&self) -> usize {
         self.code.instrs.len()
     }
 
@@ -406,7 +406,7 @@ impl Compiler {
         }
     }
 
-    fn fresh(&self, name: &str) -> Done {
+    pub(super) fn fresh(&self, name: &str) -> Done {
         match self.lookup(name) {
             Some(_) => Err(format!("{name} would hide another name")),
             None => Ok(()),
@@ -420,7 +420,7 @@ impl Compiler {
         slot
     }
 
-    fn name(&mut self, name: &str, meaning: Meaning) {
+    pub(super) fn name(&mut self, name: &str, meaning: Meaning) {
         if let Some(scope) = self.scopes.last_mut() {
             scope.push((name.into(), meaning));
         }
@@ -433,7 +433,7 @@ impl Compiler {
         Ok(slot)
     }
 
-    fn block(&mut self, body: &[Stmt]) -> Done {
+    pub(super) fn block(&mut self, body: &[Stmt]) -> Done {
         self.scopes.push(Vec::new());
         let slots = self.slots;
         let done = body.iter().try_for_each(|stmt| self.stmt(stmt));
@@ -705,89 +705,6 @@ impl Compiler {
         self.scopes.pop();
         self.slots = slots;
         Ok(())
-    }
-
-    fn spawn(&mut self, handle: Option<&String>, child: &Child) -> Done {
-        self.emit(Instr::Yield);
-        self.emit(Instr::AtomicBegin);
-        match child {
-            Child::Call(name, arguments) => {
-                let number = self.arguments(name, arguments)?;
-                self.emit(Instr::SpawnCall(number, arguments.len()));
-            }
-            Child::Block(body) => {
-                let over = self.emit(Instr::Jump(0));
-                let entry = self.here();
-                self.note_endless(entry, body);
-                let around = std::mem::take(&mut self.around);
-                self.block(body)?;
-                self.around = around;
-                self.emit(Instr::End);
-                self.land(over);
-                self.emit(Instr::Spawn(entry));
-            }
-        }
-        // The handle is on the stack now.
-        let slot = self.slot(1);
-        self.emit(Instr::SetLocal(slot));
-        self.emit(Instr::AtomicEnd);
-        if let Some(handle) = handle {
-            self.fresh(handle)?;
-            self.name(handle, Meaning::Handle { slot });
-        }
-        Ok(())
-    }
-
-    fn join(&mut self, handle: Option<&String>) -> Done {
-        self.emit(Instr::Yield);
-        let Some(handle) = handle else {
-            self.emit(Instr::JoinAll);
-            return Ok(());
-        };
-        let Some(Meaning::Handle { slot }) = self.lookup(handle) else {
-            return Err(format!("{handle} cannot be joined"));
-        };
-        self.emit(Instr::Local(slot));
-        self.emit(Instr::Join);
-        Ok(())
-    }
-
-    fn lock(&mut self, place: &Place, take: bool) -> Done {
-        let Some(Meaning::Lock { base, len }) = self.lookup(&place.name) else {
-            return Err(format!("{} is no lock", place.name));
-        };
-        if len.is_some() != place.index.is_some() {
-            return Err(format!("{} with or without an index", place.name));
-        }
-        self.emit(Instr::Yield);
-        self.emit(Instr::AtomicBegin);
-        match &place.index {
-            Some(index) => self.index(index)?,
-            None => {
-                self.emit(Instr::Push(0));
-            }
-        }
-        let len = len.unwrap_or(1);
-        self.emit(if take {
-            Instr::Lock(base, len)
-        } else {
-            Instr::Unlock(base, len)
-        });
-        self.emit(Instr::AtomicEnd);
-        Ok(())
-    }
-
-    fn arguments(&mut self, name: &str, arguments: &[Expr]) -> Done<usize> {
-        let Some((number, tys)) = self.procedures.get(name).cloned() else {
-            return Err(format!("{name} is no procedure"));
-        };
-        if tys.len() != arguments.len() {
-            return Err(format!("{name} needs {} arguments", tys.len()));
-        }
-        for (argument, ty) in arguments.iter().zip(tys) {
-            self.expr(argument, ty)?;
-        }
-        Ok(number)
     }
 }
 

@@ -16,6 +16,7 @@
 
 mod assign;
 pub mod ast;
+mod children;
 mod claims;
 mod code;
 mod compile;

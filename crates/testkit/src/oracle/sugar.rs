@@ -215,6 +215,15 @@ impl Parser {
             ("enum", Some("{")) if named => self.enumeration()?,
             ("struct", Some("{")) if named => self.structure()?,
             ("fn", Some("(")) if named => self.function()?,
+            ("observe", _) => {
+                self.at += 1;
+                let names = self.list(Self::name)?;
+                let mut all = Vec::new();
+                for name in names {
+                    self.observed(name, &mut all);
+                }
+                vec![ItemKind::Observe(all)]
+            }
             ("const", _) => {
                 self.at += 1;
                 self.constant_item()?
@@ -225,6 +234,18 @@ impl Parser {
             }
             _ => return Ok(None),
         }))
+    }
+
+    /// A variable, or those that it stands for.
+    fn observed(&self, name: String, into: &mut Vec<String>) {
+        match self.known.records.get(&name) {
+            None => into.push(name),
+            Some(of) => {
+                for (field, _) in &self.known.structs[of] {
+                    self.observed(format!("{name}.{field}"), into);
+                }
+            }
+        }
     }
 
     fn enumeration(&mut self) -> Parsed<Vec<ItemKind>> {
