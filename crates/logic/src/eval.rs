@@ -80,6 +80,17 @@ impl Eval<'_, '_> {
                 let elements = self.state.cells[first..first + len].to_vec();
                 self.terms.select(&elements, at)
             }
+            ExprKind::Table(table, index) => {
+                let at = self.expr(index);
+                self.bounds(at, table.values.len(), index.span);
+                let sort = sort(expr.ty);
+                let elements: Vec<Term> = table
+                    .values
+                    .iter()
+                    .map(|&value| self.terms.constant(sort, value))
+                    .collect();
+                self.terms.select(&elements, at)
+            }
             ExprKind::Unary(UnaryOp::Not, e) => {
                 let e = self.expr(e);
                 self.terms.not(e)

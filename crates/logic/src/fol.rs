@@ -92,6 +92,7 @@ impl Lower<'_> {
             locals: bound
                 .iter()
                 .map(|_| mazurka_lang::hir::Local {
+                    shape: mazurka_lang::hir::Shape::plain("", Vec::new()),
                     name: String::new(),
                     ty: Type::Int,
                     len: None,

@@ -554,6 +554,9 @@ impl<'t> Parser<'t, '_> {
             });
         }
         let Some(at) = self.program.vars.iter().position(|var| var.name == name) else {
+            if let Some((ty, value)) = self.program.member(name) {
+                return Ok(constant(value, ty, span));
+            }
             return Err(FormulaError {
                 span,
                 message: format!("there is no variable `{name}`"),
@@ -737,7 +740,7 @@ fn fits(value: i64, ty: Type) -> bool {
     match ty {
         Type::Signed(bits) => value >> (bits - 1) == value >> 63,
         Type::Unsigned(bits) => value >= 0 && (bits == 64 || value >> bits == 0),
-        Type::Int | Type::Bool | Type::Process => true,
+        Type::Int | Type::Bool | Type::Process | Type::Enum(_) => true,
     }
 }
 
@@ -753,6 +756,7 @@ fn noun(ty: Type) -> String {
     match ty {
         Type::Bool => "a truth value".to_owned(),
         Type::Int | Type::Process => "an `int`".to_owned(),
+        Type::Enum(_) => "a member of an `enum`".to_owned(),
         Type::Signed(bits) => format!("an `i{bits}`"),
         Type::Unsigned(bits) => format!("a `u{bits}`"),
     }

@@ -179,7 +179,11 @@ pub(crate) fn rule(thread: &Thread<'_>, terms: &Terms) -> Option<Rule> {
         StmtKind::Atomic(_) => Rule::Atomic,
         StmtKind::Assert(..) => Rule::Assert,
         StmtKind::Assume(_) => Rule::Assume,
-        StmtKind::Skip | StmtKind::End | StmtKind::Block(_) | StmtKind::Error(_) => return None,
+        StmtKind::Skip
+        | StmtKind::End
+        | StmtKind::Block(_)
+        | StmtKind::Error(_)
+        | StmtKind::Leave(_) => return None,
     })
 }
 
@@ -389,7 +393,7 @@ pub(crate) fn frame_size(frame: &Frame) -> usize {
 pub(crate) fn sort(ty: Type) -> Sort {
     match ty {
         Type::Bool => Sort::Bool,
-        Type::Int | Type::Process => Sort::Int,
+        Type::Int | Type::Process | Type::Enum(_) => Sort::Int,
         Type::Signed(bits) => Sort::Signed(bits),
         Type::Unsigned(bits) => Sort::Unsigned(bits),
     }
@@ -406,10 +410,7 @@ pub(crate) fn initial_cells(program: &Program, terms: &mut Terms) -> Vec<Term> {
                     terms.constant(sort(var.ty), value.copied().unwrap_or(0))
                 }
                 None => {
-                    let name = match var.len {
-                        Some(_) => format!("{}[{at}]", var.name),
-                        None => var.name.clone(),
-                    };
+                    let name = var.shape.element(at as u32);
                     terms.variable(Kind::Initial, &name, sort(var.ty))
                 }
             });

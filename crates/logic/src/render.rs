@@ -52,7 +52,7 @@ impl Names<'_, '_> {
         };
         if let Some((var, at)) = find(&self.layout.vars, cell) {
             let var = &self.program.vars[var];
-            return element(&var.name, var.len, at);
+            return var.shape.element(at as u32);
         }
         let rest = cell - self.layout.cells;
         if let Some((lock, at)) = find(&self.layout.locks, rest) {
@@ -119,6 +119,7 @@ impl Names<'_, '_> {
         let kind = match &stmt.kind {
             StmtKind::Skip => "skip",
             StmtKind::End => "end",
+            StmtKind::Leave(leave) => leave.word(),
             StmtKind::Block(_) => "block",
             StmtKind::Assign(..) => "assign",
             StmtKind::Let(..) => "let",

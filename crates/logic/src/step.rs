@@ -144,6 +144,8 @@ impl<'p> Making<'_, 'p> {
         };
         match &stmt.kind {
             StmtKind::Skip => Ok(vec![way]),
+            // There is no rule; programs with it are refused before.
+            StmtKind::Leave(leave) => Err(TooMuch(format!("no rule for `{}`", leave.word()))),
             StmtKind::End => {
                 way.thread().work.clear();
                 Ok(vec![way])

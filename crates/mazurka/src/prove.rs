@@ -134,6 +134,11 @@ pub enum ProveError {
         "there are rules for whole statements, not for each access, because an invariant would have to speak of what the test of its loop has read so far: write `atomicity statement`, with statements that read or write one shared variable each, such as `let t = x; x := t + 1` for `x := x + 1`, or explore the program with `mazurka symbolic` or `mazurka check`"
     )]
     Access,
+    /// A loop or a procedure is left before its end.
+    #[error(
+        "there is no rule for `{0}`: put the reason to stop into the loop's condition, or explore the program with `mazurka symbolic` or `mazurka check`"
+    )]
+    Leave(&'static str),
     /// Nothing satisfies what the program requires: everything follows from that, and nothing is
     /// shown by it.
     #[error("no initial values satisfy what the program `requires`, so there is nothing to prove")]
@@ -257,6 +262,7 @@ impl Theory<'_> {
             return Err(ProveError::Access);
         }
         let Some(text) = goal else {
+            left_early(self.program)?;
             return Ok(Posed {
                 source: self.source.into(),
                 program: Cow::Borrowed(self.program),
@@ -284,6 +290,7 @@ impl Theory<'_> {
             Cow::Owned(wide) => Cow::Owned(wide),
             Cow::Borrowed(_) => program,
         };
+        left_early(&program)?;
         Ok(Posed {
             source,
             program,
@@ -523,10 +530,9 @@ impl Theory<'_> {
         let mut cells = Vec::new();
         for var in &self.program.vars {
             for at in 0..var.len.unwrap_or(1) as usize {
-                cells.push(match (&var.init, var.len) {
-                    (Some(values), _) => values.get(at).or(values.first()).copied().unwrap_or(0),
-                    (None, None) => given(&var.name)?,
-                    (None, Some(_)) => given(&format!("{}[{at}]", var.name))?,
+                cells.push(match &var.init {
+                    Some(values) => values.get(at).or(values.first()).copied().unwrap_or(0),
+                    None => given(&var.shape.element(at as u32))?,
                 });
             }
         }
@@ -659,6 +665,21 @@ fn boxed(program: &hir::Program, processes: &[usize], cells: &[i64]) -> hir::Pro
         var.init = Some(values.by_ref().take(len).collect());
     }
     program
+}
+
+/// Refuses a program in which a loop or a procedure is left before its end.
+fn left_early(program: &hir::Program) -> Result<(), ProveError> {
+    let procedures = program.procedures.iter().map(|procedure| &procedure.body);
+    let processes = program.processes.iter().map(|process| &process.body);
+    let mut found = None;
+    for stmt in procedures.chain(processes).flatten() {
+        stmt.walk(&mut |stmt| {
+            if let hir::StmtKind::Leave(leave) = stmt.kind {
+                found = Some(leave.word());
+            }
+        });
+    }
+    found.map_or(Ok(()), |word| Err(ProveError::Leave(word)))
 }
 
 /// A mistake in a goal as a mistake in its text.

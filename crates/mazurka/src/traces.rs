@@ -228,12 +228,20 @@ fn normal_form<E: Execution>(program: &E) -> Schedule {
 /// The variables and locks of a program, with the values that a run starts with.
 fn declarations(program: &hir::Program, start: &Run) -> String {
     let mut text = String::new();
+    for declared in &program.enums {
+        text += &format!(
+            "enum {} {{ {} }}\n",
+            declared.name,
+            declared.members.join(", ")
+        );
+    }
     for var in &program.vars {
         let value = start.state.iter().find(|binding| binding.name == var.name);
         let value = value.map_or("0", |binding| binding.value.as_str());
         let ty = match var.ty {
             hir::Type::Bool => "bool".to_owned(),
             hir::Type::Int | hir::Type::Process => "int".to_owned(),
+            hir::Type::Enum(id) => program.enums[usize::from(id)].name.clone(),
             hir::Type::Signed(bits) => format!("i{bits}"),
             hir::Type::Unsigned(bits) => format!("u{bits}"),
         };

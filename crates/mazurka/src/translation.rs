@@ -434,6 +434,7 @@ impl<V: Value> Translation<'_, V> {
             }
             ExprKind::Local(_)
             | ExprKind::LocalElement(..)
+            | ExprKind::Table(..)
             | ExprKind::Input
             | ExprKind::Choose(..) => return Err(NotTranslated("anything but shared variables")),
         })
@@ -443,7 +444,7 @@ impl<V: Value> Translation<'_, V> {
 fn sort(ty: Type) -> Sort {
     match ty {
         Type::Bool => Sort::Bool,
-        Type::Int | Type::Process => Sort::Int,
+        Type::Int | Type::Process | Type::Enum(_) => Sort::Int,
         Type::Signed(bits) => Sort::Signed(bits),
         Type::Unsigned(bits) => Sort::Unsigned(bits),
     }

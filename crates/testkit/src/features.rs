@@ -221,7 +221,7 @@ impl Finder {
 
     fn stmt(&mut self, stmt: &Stmt) {
         match &stmt.kind {
-            Kind::Skip => {}
+            Kind::Skip | Kind::Break | Kind::Continue | Kind::Return => {}
             Kind::End => self.add(Feature::End),
             Kind::Assign(places, values) => {
                 if places.len() > 1 {
@@ -339,7 +339,7 @@ impl Finder {
                 self.name(name);
                 self.expr(inner);
             }
-            Expr::Not(inner) | Expr::Neg(inner) => self.expr(inner),
+            Expr::Not(inner) | Expr::Neg(inner) | Expr::Pick(_, inner) => self.expr(inner),
             Expr::Bin(op, left, right) => {
                 if matches!(op.sign(), "/" | "%") {
                     self.add(Feature::Division);

@@ -290,7 +290,7 @@ impl Mutator {
                     *name = other.clone();
                 }
             }
-            Expr::Index(_, inner) | Expr::Not(inner) | Expr::Neg(inner) => {
+            Expr::Index(_, inner) | Expr::Not(inner) | Expr::Neg(inner) | Expr::Pick(_, inner) => {
                 self.rewrite(inner, shared);
             }
             Expr::Bin(op, left, right) => match self.rng.below(3) {

@@ -30,6 +30,26 @@ fn violated_is_1() {
     }
 }
 
+/// The models of `examples/` that are right, and wrong with `--set BUG=1`.
+#[test]
+fn the_planted_bugs_of_the_examples_are_found() {
+    for (name, kind) in [
+        ("msi", "failure: invariant `exclusive`"),
+        ("two-phase-commit", "failure: invariant `agreement`"),
+        ("bakery", "failure: invariant `exclusion`"),
+        ("waiter", "deadlock: philosopher(0), philosopher(1)"),
+    ] {
+        let file = format!("examples/{name}.maz");
+        let right = mazurka(&["check", &file]);
+        assert_eq!(right.code, 0, "{right:?}");
+        assert!(right.first_line().starts_with("verified"), "{right:?}");
+        let wrong = mazurka(&["check", &file, "--set", "BUG=1"]);
+        assert_eq!(wrong.code, 1, "{wrong:?}");
+        let expected = format!("violated: {kind}");
+        assert!(wrong.first_line().starts_with(&expected), "{wrong:?}");
+    }
+}
+
 #[test]
 fn explore_is_1_for_failures_and_deadlocks_only() {
     assert_eq!(mazurka(&["explore", "examples/philosophers.maz"]).code, 1);

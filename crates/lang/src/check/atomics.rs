@@ -127,6 +127,7 @@ impl<'s> Body<'_, 's> {
         match &operation.place.kind {
             ast::ExprKind::Name(name) => self.name(*name, span),
             ast::ExprKind::Index(name, index) => self.element(*name, index, span),
+            ast::ExprKind::Path(name, selectors) => self.path(*name, selectors, span),
             _ => self.poison(span),
         }
     }
@@ -273,7 +274,10 @@ impl<'s> Body<'_, 's> {
 
     /// Whether this is an atomic shared variable or an element of one; else that is reported.
     fn is_atomic(&mut self, place: &ast::Expr<'s>) -> bool {
-        let (ast::ExprKind::Name(name) | ast::ExprKind::Index(name, _)) = &place.kind else {
+        let (ast::ExprKind::Name(name)
+        | ast::ExprKind::Index(name, _)
+        | ast::ExprKind::Path(name, _)) = &place.kind
+        else {
             return false;
         };
         let meaning = self.resolve(*name, Wanted::Value);
@@ -363,13 +367,22 @@ impl<'s> Body<'_, 's> {
             Target::Nowhere => None,
             Target::Let(name, declared) => {
                 declared.into_iter().for_each(|ty| self.no_atomic(ty));
-                let base = declared.map_or(Some(ty), |declared| declared.base);
+                let base = match declared {
+                    Some(declared) => self.c.known_type(declared).plain(),
+                    None => Some(ty),
+                };
                 let value = self.coerce(typed, base.unwrap_or(ty));
-                let kept = self.declare(name, base, None);
+                let kept = self.declare(name, base, Vec::new());
+                let range = declared.and_then(|declared| self.range(declared));
+                if let Some(range) = range {
+                    self.ranges.insert(kept, range);
+                    self.keep_in_range(&Place::Local(kept), name.span);
+                }
                 Some(StmtKind::Let(kept, vec![value]))
             }
             Target::Assigned(written) => match self.place(written) {
                 (Some(place), Some(ty)) if !place.is_shared() => {
+                    self.keep_in_range(&place, written.span);
                     let value = self.coerce(typed, ty);
                     Some(StmtKind::Assign(vec![place], vec![value]))
                 }
@@ -393,7 +406,7 @@ impl<'s> Body<'_, 's> {
     /// A local keeps its name although its value has a mistake, so that its uses are no mistakes.
     fn declare_anyway(&mut self, target: &Target<'_, 's>) {
         if let Target::Let(name, _) = target {
-            self.declare(*name, None, None);
+            self.declare(*name, None, Vec::new());
         }
     }
 

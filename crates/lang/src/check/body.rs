@@ -3,8 +3,9 @@
 
 use rustc_hash::FxHashMap;
 
+use super::types::Typed;
 use super::{Checker, Global, Value, Wanted};
-use crate::check::hir::{Frame, Local, LocalId, LockId, ProcedureId, Type, VarId};
+use crate::check::hir::{Frame, Local, LocalId, LockId, ProcedureId, Shape, Stmt, Type, VarId};
 use crate::syntax::ast::Name;
 use mazurka_diagnostics::{Diagnostic, Span};
 
@@ -20,6 +21,37 @@ pub(super) struct Body<'c, 's> {
     scope: usize,
     /// Locals of blocks that have ended, for the messages.
     gone: FxHashMap<&'s str, Span>,
+    /// What names stand for that are expressions: the arguments of functions, elements of arrays.
+    pub aliases: Vec<Alias>,
+    /// The functions whose bodies are being expanded.
+    pub inlining: Vec<u32>,
+    /// Whether all that is read here is read in one step, also under `atomicity access`.
+    pub whole: bool,
+    /// Whether locals of processes can be named.
+    pub temporal: bool,
+    /// Whether there is a loop around, and a procedure, which can be left.
+    pub in_loop: bool,
+    pub in_procedure: bool,
+    /// What follows the statement that is being checked, in the same step.
+    pub after: Vec<Stmt>,
+    /// The locals whose type is a range.
+    pub ranges: FxHashMap<LocalId, (i64, i64)>,
+}
+
+/// An expression that a name stands for.
+pub(super) struct Alias {
+    pub typed: Typed,
+    /// How many nodes it has.
+    pub size: usize,
+    /// How often it was put in the place of the name.
+    pub uses: u32,
+}
+
+/// The names of a body, while another one is being checked.
+pub(super) struct Names<'s> {
+    locals: FxHashMap<&'s str, Binding>,
+    undo: Vec<(&'s str, Option<Binding>)>,
+    scope: usize,
 }
 
 #[derive(Clone, Copy)]
@@ -40,6 +72,13 @@ pub(super) enum Meaning {
     Var(VarId),
     Lock(LockId),
     Proc(ProcedureId),
+    /// An expression, by its place in the body's aliases.
+    Alias(u32),
+    /// A constant array, by its place in the checker's tables.
+    Table(u32),
+    /// A variable of a `struct`, by its place in the checker's records.
+    Record(u32),
+    Function,
     /// Unknown, or declared with a mistake: reported already.
     Poison,
 }
@@ -53,6 +92,10 @@ impl Meaning {
             Meaning::Var(_) => "a shared variable",
             Meaning::Lock(_) => "a lock",
             Meaning::Proc(_) => "a procedure",
+            Meaning::Alias(_) => "a value",
+            Meaning::Table(_) => "a constant array",
+            Meaning::Record(_) => "a variable of a `struct`",
+            Meaning::Function => "a function",
             Meaning::Poison => "something wrong",
         }
     }
@@ -67,7 +110,75 @@ impl<'c, 's> Body<'c, 's> {
             undo: Vec::new(),
             scope: 0,
             gone: FxHashMap::default(),
+            aliases: Vec::new(),
+            inlining: Vec::new(),
+            whole: true,
+            temporal: false,
+            in_loop: false,
+            in_procedure: false,
+            after: Vec::new(),
+            ranges: FxHashMap::default(),
         }
+    }
+
+    /// The body of a process or of a procedure, whose reads may be steps of their own.
+    pub(super) fn of_process(c: &'c mut Checker<'s>) -> Self {
+        Body {
+            whole: false,
+            ..Body::new(c)
+        }
+    }
+
+    /// Forgets all names, as at the beginning of the body of a function.
+    pub(super) fn take_names(&mut self) -> Names<'s> {
+        Names {
+            locals: std::mem::take(&mut self.locals),
+            undo: std::mem::take(&mut self.undo),
+            scope: std::mem::take(&mut self.scope),
+        }
+    }
+
+    /// Puts the names back.
+    pub(super) fn put_names(&mut self, names: Names<'s>) {
+        (self.locals, self.undo, self.scope) = (names.locals, names.undo, names.scope);
+    }
+
+    /// Checks something that is one step.
+    pub(super) fn in_one_step<T>(&mut self, inner: impl FnOnce(&mut Self) -> T) -> T {
+        let outer = std::mem::replace(&mut self.whole, true);
+        let result = inner(self);
+        self.whole = outer;
+        result
+    }
+
+    /// Lets a name stand for an expression.
+    pub(super) fn declare_alias(&mut self, name: Name<'s>, typed: Typed) -> usize {
+        let at = self.aliases.len();
+        let size = typed.expr.size();
+        self.aliases.push(Alias {
+            typed,
+            size,
+            uses: 0,
+        });
+        self.bind(name, Meaning::Alias(at as u32));
+        at
+    }
+
+    /// Lets a name stand for a variable of a `struct`.
+    pub(super) fn declare_record(&mut self, name: Name<'s>, record: u32) {
+        self.bind(name, Meaning::Record(record));
+    }
+
+    /// A local with this shape, which no name stands for yet.
+    pub(super) fn new_local(&mut self, shape: Shape, ty: Type) -> LocalId {
+        let id = LocalId(self.frame.locals.len() as u32);
+        self.frame.locals.push(Local {
+            name: shape.parts.concat(),
+            ty,
+            len: shape.len(),
+            shape,
+        });
+        id
     }
 
     pub(super) fn report(&mut self, diagnostic: Diagnostic) {
@@ -94,28 +205,13 @@ impl<'c, 's> Body<'c, 's> {
 
     /// A local that no source text can name.
     pub(super) fn hidden(&mut self, name: &str, ty: Type) -> LocalId {
-        let id = LocalId(self.frame.locals.len() as u32);
-        self.frame.locals.push(Local {
-            name: format!("${name}{}", id.0),
-            ty,
-            len: None,
-        });
-        id
+        let name = format!("${name}{}", self.frame.locals.len());
+        self.new_local(Shape::plain(&name, Vec::new()), ty)
     }
 
     /// Declares a local; `None`: its type is unknown because of a mistake.
-    pub(super) fn declare(
-        &mut self,
-        name: Name<'s>,
-        ty: Option<Type>,
-        len: Option<u32>,
-    ) -> LocalId {
-        let id = LocalId(self.frame.locals.len() as u32);
-        self.frame.locals.push(Local {
-            name: name.text.to_owned(),
-            ty: ty.unwrap_or(Type::Int),
-            len,
-        });
+    pub(super) fn declare(&mut self, name: Name<'s>, ty: Option<Type>, dims: Vec<u32>) -> LocalId {
+        let id = self.new_local(Shape::plain(name.text, dims), ty.unwrap_or(Type::Int));
         let meaning = match ty {
             Some(_) => Meaning::Local(id),
             None => Meaning::Poison,
@@ -176,6 +272,9 @@ impl<'c, 's> Body<'c, 's> {
                 Global::Var(id) => Meaning::Var(id),
                 Global::Lock(id) => Meaning::Lock(id),
                 Global::Proc(id) => Meaning::Proc(id),
+                Global::Table(id) => Meaning::Table(id),
+                Global::Record(id) => Meaning::Record(id),
+                Global::Function(_) => Meaning::Function,
                 Global::Poison => Meaning::Poison,
                 Global::Pending => {
                     self.report(
@@ -205,6 +304,19 @@ impl<'c, 's> Body<'c, 's> {
                 self.c.unknown_name(name, wanted, &locals, note);
                 Meaning::Poison
             }
+        }
+    }
+
+    /// What a name means, if it means something.
+    pub(super) fn peek(&self, name: Name<'s>) -> Option<Meaning> {
+        if let Some(binding) = self.locals.get(name.text) {
+            return Some(binding.meaning);
+        }
+        match self.c.globals.get(name.text)?.0 {
+            Global::Record(id) => Some(Meaning::Record(id)),
+            Global::Table(id) => Some(Meaning::Table(id)),
+            Global::Var(id) => Some(Meaning::Var(id)),
+            _ => None,
         }
     }
 

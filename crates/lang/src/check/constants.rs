@@ -1,50 +1,14 @@
 //! Expressions whose value must be known before anything runs: constants, sizes, bounds,
 //! ranges and initial values.
 
+use super::Value;
 use super::body::Body;
 use super::types::{Ty, numeric, show};
-use super::{MAX_ELEMENTS, Value};
 use crate::check::hir::{BinaryOp, Expr, ExprKind, Type};
 use crate::syntax::ast;
 use mazurka_diagnostics::Diagnostic;
 
 impl<'s> Body<'_, 's> {
-    /// The size of `count` arrays.
-    pub(super) fn array_len(
-        &mut self,
-        expr: &ast::Expr<'s>,
-        count: usize,
-        shared: bool,
-    ) -> Option<u32> {
-        let len = self.const_int(expr, "the size of an array")?;
-        if len < 1 {
-            self.report(
-                Diagnostic::new("M0406", expr.span, format!("an array of {len} elements"))
-                    .label("expected at least 1")
-                    .help("an array has at least one element"),
-            );
-            return None;
-        }
-        let all = (len as u64).saturating_mul(count as u64);
-        // The locals of each instance count toward the size of the program instead.
-        let total = match shared {
-            true => self.c.elements.saturating_add(all),
-            false => all,
-        };
-        if total > MAX_ELEMENTS {
-            self.report(
-                Diagnostic::new("M0408", expr.span, "too many array elements")
-                    .label(format!("here the arrays exceed {MAX_ELEMENTS} elements"))
-                    .help("make the arrays smaller"),
-            );
-            return None;
-        }
-        if shared {
-            self.c.elements = total;
-        }
-        u32::try_from(len).ok()
-    }
-
     /// The value of a constant expression.
     pub(super) fn const_value(
         &mut self,
@@ -55,6 +19,7 @@ impl<'s> Body<'_, 's> {
         match (&typed.expr.kind, typed.ty) {
             (_, Ty::Poison) => None,
             (ExprKind::Const(value), Ty::Known(Type::Bool)) => Some(Value::Bool(*value != 0)),
+            (ExprKind::Const(value), Ty::Known(Type::Enum(id))) => Some(Value::Member(id, *value)),
             (ExprKind::Const(value), Ty::Known(ty)) => Some(Value::Int(numeric(*value, ty))),
             (ExprKind::Const(value), Ty::Literal) => Some(Value::Int((*value).into())),
             _ => {
@@ -77,10 +42,14 @@ impl<'s> Body<'_, 's> {
                     None
                 }
             },
-            Value::Bool(_) => {
+            other => {
+                let found = match other {
+                    Value::Member(id, _) => self.c.noun(Ty::Known(Type::Enum(id))),
+                    _ => "a `bool`".to_owned(),
+                };
                 self.report(
                     Diagnostic::new("M0301", expr.span, format!("{what} is a number"))
-                        .label("expected a number, found a `bool`"),
+                        .label(format!("expected a number, found {found}")),
                 );
                 None
             }
@@ -143,6 +112,10 @@ fn why(expr: &Expr) -> Option<Diagnostic> {
         ExprKind::Shared(_) | ExprKind::Element(..) => {
             here("M0404", "", "a shared variable is not constant".to_owned())
         }
+        ExprKind::Table(_, index) => why(index).or_else(|| {
+            let label = "no element has this index".to_owned();
+            here("M0405", "index out of bounds", label)
+        }),
         ExprKind::Unary(_, inner) => why(inner).or_else(|| {
             here(
                 "M0405",

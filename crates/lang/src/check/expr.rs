@@ -1,8 +1,9 @@
 //! Expressions: types, literals that take the type of their context, folding.
 
 use super::body::{Body, Meaning};
-use super::types::{Ty, Typed, is_integer, noun, numeric, range, show, stored};
-use super::{Value, Wanted, fold};
+use super::records::Declared;
+use super::types::{Ty, Typed, is_integer, numeric, range, show, stored};
+use super::{Global, Value, Wanted, fold};
 use crate::check::hir::{BinaryOp, Expr, ExprKind, Local, Type, UnaryOp};
 use crate::check::temporal::NamedLocal;
 use crate::syntax::ast::{self, Name};
@@ -69,9 +70,9 @@ impl<'s> Body<'_, 's> {
         self.truth(typed, place)
     }
 
-    fn truth(&mut self, typed: Typed, place: &str) -> Expr {
+    pub(super) fn truth(&mut self, typed: Typed, place: &str) -> Expr {
         if !matches!(typed.ty, Ty::Known(Type::Bool) | Ty::Poison) {
-            let text = noun(typed.ty);
+            let text = self.c.noun(typed.ty);
             let help = match typed.ty {
                 Ty::Known(ty) if is_integer(ty) => "compare it: `… != 0`",
                 _ => "write `true` or `false`, or compare",
@@ -97,7 +98,7 @@ impl<'s> Body<'_, 's> {
             Ty::Poison => typed.expr,
             Ty::Literal => self.coerce(typed, Type::Int),
             ty => {
-                let text = noun(ty);
+                let text = self.c.noun(ty);
                 self.report(
                     Diagnostic::new("M0312", typed.expr.span, "an index is a number")
                         .label(format!("expected a number, found {text}"))
@@ -114,7 +115,7 @@ impl<'s> Body<'_, 's> {
     }
 
     /// A local of a process, in a temporal property.
-    fn local_of(&mut self, named: &NamedLocal<'_, 's>, index: Option<Expr>) -> Typed {
+    pub(super) fn local_of(&mut self, named: &NamedLocal<'_, 's>, index: Option<Expr>) -> Typed {
         let span = named.span;
         let Some(id) = self.watched_local(named) else {
             return self.poison(span);
@@ -164,8 +165,9 @@ impl<'s> Body<'_, 's> {
         Typed { expr, ty }
     }
 
-    fn constant(&mut self, value: Value, span: Span) -> Typed {
+    pub(super) fn constant(&mut self, value: Value, span: Span) -> Typed {
         match value {
+            Value::Member(id, value) => self.known(ExprKind::Const(value), Type::Enum(id), span),
             Value::Bool(value) => self.known(ExprKind::Const(value.into()), Type::Bool, span),
             Value::Int(value) => match i64::try_from(value) {
                 Ok(value) => self.literal(ExprKind::Const(value), span),
@@ -186,6 +188,16 @@ impl<'s> Body<'_, 's> {
             ast::ExprKind::Bool(value) => self.constant(Value::Bool(*value), span),
             ast::ExprKind::Name(name) => self.name(*name, span),
             ast::ExprKind::Index(name, index) => self.element(*name, index, span),
+            ast::ExprKind::Path(name, selectors) => self.path(*name, selectors, span),
+            ast::ExprKind::Record(name, fields) => {
+                for (_, value) in fields {
+                    self.expr(value, choices);
+                }
+                self.record_as_value(*name);
+                self.poison(span)
+            }
+            ast::ExprKind::Quantified(quantified) => self.quantified(quantified, span),
+            ast::ExprKind::Match(value, cases) => self.match_expr(value, cases, span),
             ast::ExprKind::LocalOf {
                 process,
                 instance,
@@ -195,20 +207,28 @@ impl<'s> Body<'_, 's> {
                 let index = index.as_ref().map(|index| self.index(index));
                 let named = NamedLocal {
                     process: *process,
-                    instance: instance.as_deref(),
+                    instance: Some(instance),
                     local: *local,
                     span,
                 };
                 self.local_of(&named, index)
             }
             ast::ExprKind::Operation { .. } => self.operation_as_value(expr),
-            ast::ExprKind::Call(name, args) => {
-                for arg in args {
-                    self.expr(arg, choices);
+            ast::ExprKind::Call(name, args) => match self.function_named(*name) {
+                Some(id) => self.call_function(id, *name, args, span),
+                None => {
+                    for arg in args {
+                        self.expr(arg, choices);
+                    }
+                    self.call_as_value(*name, span)
                 }
-                self.call_as_value(*name, span)
-            }
+            },
             ast::ExprKind::Unary(op, inner) => self.unary(*op, inner, span, choices),
+            ast::ExprKind::Binary(op @ (BinaryOp::Eq | BinaryOp::Ne), _, left, right)
+                if self.struct_of(left).or(self.struct_of(right)).is_some() =>
+            {
+                self.same_records([left, right], *op == BinaryOp::Eq, span)
+            }
             ast::ExprKind::Binary(op, at, left, right) => {
                 let left = self.expr(left, choices);
                 let right = self.expr(right, choices);
@@ -280,7 +300,8 @@ impl<'s> Body<'_, 's> {
 
     fn input(&mut self, ty: &ast::TypeExpr<'s>, span: Span) -> Typed {
         self.no_atomic(ty);
-        if ty.len.is_some() {
+        let declared = self.c.known_type(ty);
+        if !ty.dims.is_empty() {
             self.report(
                 Diagnostic::new("M0306", ty.span, "an input is one value, not an array")
                     .label("expected a type without size")
@@ -288,9 +309,19 @@ impl<'s> Body<'_, 's> {
             );
             return self.poison(span);
         }
-        match ty.base {
-            Some(base) => self.known(ExprKind::Input, base, span),
-            None => self.poison(span),
+        let plain = matches!(ty.base, ast::Base::Plain(_));
+        match declared.plain() {
+            Some(base) if plain => self.known(ExprKind::Input, base, span),
+            _ => {
+                if declared != Declared::Poison {
+                    self.report(
+                        Diagnostic::new("M0306", ty.span, "an input is a number or a `bool`")
+                            .label("expected `bool`, `int`, `i8` … `u64`")
+                            .help("read a number, and `assume` that it is in the range"),
+                    );
+                }
+                self.poison(span)
+            }
         }
     }
 
@@ -325,6 +356,30 @@ impl<'s> Body<'_, 's> {
                 self.wrong_kind(name, meaning, "a value", help);
                 return self.poison(span);
             }
+            Meaning::Alias(at) => {
+                let alias = &mut self.aliases[at as usize];
+                alias.uses += 1;
+                self.c.grow(alias.size, span);
+                return match self.c.full {
+                    true => self.poison(span),
+                    false => self.aliases[at as usize].typed.clone(),
+                };
+            }
+            Meaning::Function => {
+                let help = format!("call it: `{}(…)`", name.text);
+                self.wrong_kind(name, meaning, "a value", help);
+                return self.poison(span);
+            }
+            Meaning::Table(id) => {
+                let len = self.c.tables[id as usize].table.values.len() as u32;
+                self.array_without_index(name, len);
+                return self.poison(span);
+            }
+            Meaning::Record(_) => {
+                let help = format!("name a field: `{}.f`; `==` compares all of them", name.text);
+                self.wrong_kind(name, meaning, "a single value", help);
+                return self.poison(span);
+            }
         };
         if let Some(len) = len {
             self.array_without_index(name, len);
@@ -333,55 +388,17 @@ impl<'s> Body<'_, 's> {
         self.known(kind, ty, span)
     }
 
-    pub(super) fn element(&mut self, name: Name<'s>, index: &ast::Expr<'s>, span: Span) -> Typed {
-        let meaning = self.resolve(name, Wanted::Value);
-        let index = Box::new(self.index(index));
-        let (kind, ty, len) = match meaning {
-            Meaning::Poison => return self.poison(span),
-            Meaning::Local(id) => {
-                let local = &self.frame.locals[id.0 as usize];
-                (ExprKind::LocalElement(id, index), local.ty, local.len)
-            }
-            Meaning::Var(id) => {
-                let var = &self.c.program.vars[id.0 as usize];
-                (ExprKind::Element(id, index), var.ty, var.len)
-            }
-            other => {
-                let help = "only arrays have elements".to_owned();
-                self.wrong_kind(name, other, "an array", help);
-                return self.poison(span);
-            }
-        };
-        if len.is_none() {
-            self.scalar_with_index(name);
-            return self.poison(span);
+    /// The function of this name, if there is one.
+    fn function_named(&self, name: Name<'s>) -> Option<u32> {
+        match self.c.globals.get(name.text) {
+            Some((Global::Function(id), _)) => Some(*id),
+            _ => None,
         }
-        self.known(kind, ty, span)
     }
 
-    pub(super) fn array_without_index(&mut self, name: Name<'s>, len: u32) {
-        self.report(
-            Diagnostic::new("M0306", name.span, format!("`{}` is an array", name.text))
-                .label("expected an index after this")
-                .help(format!(
-                    "write `{}[i]`, with `i` from 0 to {}",
-                    name.text,
-                    len - 1
-                )),
-        );
-    }
-
-    pub(super) fn scalar_with_index(&mut self, name: Name<'s>) {
-        let mut diagnostic = Diagnostic::new(
-            "M0307",
-            name.span,
-            format!("`{}` is not an array", name.text),
-        )
-        .label("has no elements");
-        if let Some(span) = self.declared_at(name) {
-            diagnostic = diagnostic.related(span, "declared here");
-        }
-        self.report(diagnostic.help("remove the index, or give it a size: `int[n]`"));
+    /// Two operands of an operator that the checker puts there.
+    pub(super) fn binary_at(&mut self, op: BinaryOp, left: Typed, right: Typed, at: Span) -> Typed {
+        self.binary(Operator { op, at }, left, right, at)
     }
 
     pub(super) fn handle_as_value(&mut self, name: Name<'s>) {
@@ -464,7 +481,7 @@ impl<'s> Body<'_, 's> {
                 "use `&&`, `||`, `!`, `==` or `!=` on truth values",
             ),
         };
-        let found = noun(ty);
+        let found = self.c.noun(ty);
         self.report(
             Diagnostic::new("M0304", operand, format!("`{sign}` needs {needs}"))
                 .label(format!("found {found}"))
@@ -533,7 +550,13 @@ impl<'s> Body<'_, 's> {
         }
     }
 
-    fn conditional(&mut self, test: Expr, then: Typed, other: Typed, span: Span) -> Typed {
+    pub(super) fn conditional(
+        &mut self,
+        test: Expr,
+        then: Typed,
+        other: Typed,
+        span: Span,
+    ) -> Typed {
         let Some((then, other, ty)) = self.unify(then, other, span, "if") else {
             return self.poison(span);
         };
@@ -594,7 +617,7 @@ impl<'s> Body<'_, 's> {
                 let pair = [a, b];
                 let literal_for_bool =
                     pair.contains(&Ty::Literal) && pair.contains(&Ty::Known(Type::Bool));
-                let (a, b) = (noun(a), noun(b));
+                let (a, b) = (self.c.noun(a), self.c.noun(b));
                 let message = match sign {
                     "if" => "both cases must have one type".to_owned(),
                     "choose" | "for" => "both bounds must have one type".to_owned(),
@@ -639,7 +662,7 @@ impl<'s> Body<'_, 's> {
     }
 
     fn mismatch(&mut self, found: Ty, ty: Type, span: Span) {
-        let (expected, found_text) = (noun(Ty::Known(ty)), noun(found));
+        let (expected, found_text) = (self.c.noun(Ty::Known(ty)), self.c.noun(found));
         let help = match (found, ty) {
             (_, Type::Bool) => "write `true` or `false`, or compare: `… != 0`",
             (Ty::Known(Type::Bool), _) => "write `if … then 1 else 0`",
@@ -683,6 +706,15 @@ impl<'s> Body<'_, 's> {
                 let (low, high) = range(ty);
                 let value = i128::from(*value);
                 if !(low..=high).contains(&value) {
+                    self.does_not_fit(value, ty, expr.span);
+                }
+                return;
+            }
+            ExprKind::Table(table, _) => {
+                let (low, high) = range(ty);
+                let outside = table.values.iter().copied().map(i128::from);
+                let mut outside = outside.filter(|value| !(low..=high).contains(value));
+                if let Some(value) = outside.next() {
                     self.does_not_fit(value, ty, expr.span);
                 }
                 return;

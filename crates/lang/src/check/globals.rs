@@ -1,21 +1,32 @@
 //! Declarations: which names there are, and what constants, sizes and initial values are.
 
 use super::body::Body;
-use super::{Checker, Global, Wanted};
+use super::functions::Inlined;
+use super::initial::{Filled, Mode, stays};
+use super::records::{Declared, Part, Struct, TypeName};
+use super::{Checker, Global, Value, Wanted};
 use crate::check::hir::{
-    Frame, Goal, Lock, LockId, Procedure, ProcedureId, Property, Type, Var, VarId,
+    Enum, Expr, ExprKind, Frame, Goal, Lock, LockId, Procedure, ProcedureId, Property, Shape, Type,
+    Var, VarId,
 };
-use crate::syntax::ast::{self, File, Init, Item, Name, PropertyKind, TypeExpr};
+use crate::syntax::ast::{File, Init, Item, Name, PropertyKind, TypeExpr};
 use mazurka_core::{Kind, Kinds};
 use mazurka_diagnostics::{Diagnostic, Span};
+
+/// So many fields may a `struct` have, those of a `struct` in it too.
+const MAX_FIELDS: usize = 4096;
 
 impl<'s> Checker<'s> {
     /// Checks a whole file. `readable`: the parser found no mistake.
     pub(super) fn file(&mut self, file: &File<'s>, source: &str, readable: bool) {
+        self.declare_types(file);
         self.declare(file);
         self.check_setting_names();
         self.constants(file);
         self.sizes(file);
+        for id in 0..self.functions.len() {
+            self.function(id as u32);
+        }
         for item in &file.items {
             match item {
                 Item::Property { .. } | Item::Prove { .. } | Item::Observe(_) => {
@@ -47,6 +58,74 @@ impl<'s> Checker<'s> {
         }
     }
 
+    /// Declares types, each after those that it is made of, and the members of each `enum`.
+    fn declare_types(&mut self, file: &File<'s>) {
+        for item in &file.items {
+            let (name, declared) = match item {
+                Item::Enum { name, members } => {
+                    let Ok(id) = u16::try_from(self.program.enums.len()) else {
+                        continue;
+                    };
+                    if members.is_empty() {
+                        self.report(
+                            Diagnostic::new("M0406", name.span, "an `enum` without members")
+                                .label("expected at least 1")
+                                .help("write `enum State { Idle, Busy }`"),
+                        );
+                    }
+                    for (at, member) in members.iter().enumerate() {
+                        let value = Value::Member(id, at as i64);
+                        self.declare_global(*member, Global::Const(value));
+                    }
+                    self.program.enums.push(Enum {
+                        name: name.text.to_owned(),
+                        members: members.iter().map(|name| name.text.to_owned()).collect(),
+                    });
+                    (*name, TypeName::Enum(id))
+                }
+                Item::Struct { name, fields } => {
+                    let id = self.structs.len() as u32;
+                    let mut known = rustc_hash::FxHashMap::default();
+                    for (field, ty) in fields {
+                        self.declare_once(&mut known, *field, "a field");
+                        self.known_type(ty);
+                        Body::new(self).no_atomic(ty);
+                    }
+                    if fields.is_empty() {
+                        self.report(
+                            Diagnostic::new("M0406", name.span, "a `struct` without fields")
+                                .label("expected at least 1")
+                                .help("write `struct Pair { x: int, y: int }`"),
+                        );
+                    }
+                    let leaves = fields.iter().map(|(_, ty)| self.declared(&ty.base));
+                    let leaves = leaves.map(|of| self.count_leaves(of)).sum();
+                    if leaves > MAX_FIELDS {
+                        self.report(
+                            Diagnostic::new("M0410", name.span, "this `struct` is too large")
+                                .label(format!("with all that is in it, {leaves} fields"))
+                                .help(format!("at most {MAX_FIELDS} are possible")),
+                        );
+                        continue;
+                    }
+                    self.structs.push(Struct {
+                        name: *name,
+                        fields: fields.clone(),
+                        leaves,
+                    });
+                    (*name, TypeName::Struct(id))
+                }
+                _ => continue,
+            };
+            match self.types.get(name.text) {
+                None => {
+                    self.types.insert(name.text, (declared, name.span));
+                }
+                Some(&(_, first)) => self.declared_twice(name, first),
+            }
+        }
+    }
+
     /// Gives every name its meaning.
     fn declare(&mut self, file: &File<'s>) {
         let mut atomicity: Option<Span> = None;
@@ -55,21 +134,9 @@ impl<'s> Checker<'s> {
         for item in &file.items {
             match item {
                 Item::Var { names, ty, .. } => {
+                    let declared = self.known_type(ty);
                     for &name in names {
-                        let id = VarId(self.program.vars.len() as u32);
-                        self.program.vars.push(Var {
-                            name: name.text.to_owned(),
-                            ty: ty.base.unwrap_or(Type::Int),
-                            atomic: ty.atomic.is_some(),
-                            len: ty.len.as_ref().map(|_| 1),
-                            init: None,
-                            span: name.span,
-                        });
-                        let global = match ty.base {
-                            Some(_) => Global::Var(id),
-                            None => Global::Poison,
-                        };
-                        self.declare_global(name, global);
+                        self.declare_var(name, ty, declared);
                     }
                 }
                 Item::Lock { name, len } => {
@@ -92,9 +159,18 @@ impl<'s> Checker<'s> {
                         frame: Frame::default(),
                         body: Vec::new(),
                     });
-                    self.signatures
-                        .push(params.iter().map(|(_, ty)| ty.base).collect());
+                    let params = params.iter().map(|(_, ty)| self.known_type(ty));
+                    let params = params.collect();
+                    self.signatures.push(params);
                     self.declare_global(*name, Global::Proc(id));
+                }
+                Item::Function(function) => {
+                    let id = self.functions.len() as u32;
+                    self.functions.push(Inlined {
+                        function: std::rc::Rc::clone(function),
+                        right: false,
+                    });
+                    self.declare_global(function.name, Global::Function(id));
                 }
                 Item::Property {
                     name: Some(name), ..
@@ -125,6 +201,32 @@ impl<'s> Checker<'s> {
                 _ => {}
             }
         }
+    }
+
+    /// A shared variable, or those that one of a `struct` stands for. Sizes are not known yet.
+    fn declare_var(&mut self, name: Name<'s>, ty: &TypeExpr<'s>, declared: Declared) {
+        let shape = Shape::plain(name.text, vec![1; ty.dims.len()]);
+        let var = Var {
+            name: name.text.to_owned(),
+            ty: declared.plain().unwrap_or(Type::Int),
+            atomic: ty.atomic.is_some(),
+            len: shape.len(),
+            shape,
+            init: None,
+            span: name.span,
+        };
+        let global = match declared {
+            Declared::Struct(id) => Global::Record(self.shared_record(id, &var.shape, &var)),
+            _ => {
+                let id = VarId(self.program.vars.len() as u32);
+                self.program.vars.push(var);
+                match declared {
+                    Declared::Plain(_) => Global::Var(id),
+                    _ => Global::Poison,
+                }
+            }
+        };
+        self.declare_global(name, global);
     }
 
     fn declare_global(&mut self, name: Name<'s>, global: Global) {
@@ -176,6 +278,15 @@ impl<'s> Checker<'s> {
             let Item::Const { name, value } = item else {
                 continue;
             };
+            let Init::Value(value) = value else {
+                let table = self.constant_array(*name, value);
+                if let Some((global, span)) = self.globals.get_mut(name.text)
+                    && *span == name.span
+                {
+                    *global = table.map_or(Global::Poison, Global::Table);
+                }
+                continue;
+            };
             let declared = Body::new(self).const_value(value, "a constant");
             let value = self.set_const(name.text, declared).or(declared);
             // A second declaration of the name does not count.
@@ -195,14 +306,15 @@ impl<'s> Checker<'s> {
             match item {
                 Item::Var { names, ty, init } => {
                     let first = vars;
-                    vars += names.len();
+                    vars += names.len() * self.count_leaves(self.declared(&ty.base));
                     self.var(first, names, ty, init.as_ref());
                 }
                 Item::Lock { len, .. } => {
                     let index = locks;
                     locks += 1;
                     if let Some(len) = len {
-                        let len = Body::new(self).array_len(len, 1, true);
+                        let len = Body::new(self).dims(std::slice::from_ref(len), 1, true);
+                        let len = len.and_then(|len| len.first().copied());
                         self.program.locks[index].len = Some(len.unwrap_or(1));
                     }
                 }
@@ -218,41 +330,97 @@ impl<'s> Checker<'s> {
         ty: &TypeExpr<'s>,
         init: Option<&Init<'s>>,
     ) {
-        let mut len = None;
-        if let Some(expr) = &ty.len {
-            len = Body::new(self).array_len(expr, names.len(), true);
-            if len.is_none() {
-                return;
-            }
-        }
-        let Some(base) = ty.base else { return };
+        let outer = names.len() as u64;
+        let Some(dims) = Body::new(self).dims(&ty.dims, outer, true) else {
+            return;
+        };
+        let of = self.declared(&ty.base);
         // A list of the file need not fit an array whose size and values are set from outside.
         let replaced = names.iter().all(|name| self.is_set(name.text));
+        let before = self.diagnostics.len();
         let values = match init {
             None => None,
-            Some(Init::List(..)) if replaced => None,
-            Some(Init::Value(expr)) => self
-                .initial_value(expr, base)
-                .map(|value| vec![value; len.unwrap_or(1) as usize]),
-            Some(Init::List(list, span)) => {
-                if !self.list_fits(names[0].text, list.len(), len, *span) {
-                    return;
-                }
-                list.iter()
-                    .map(|expr| self.initial_value(expr, base))
-                    .collect()
+            Some(Init::List(..) | Init::Each { .. }) if replaced => None,
+            Some(init) => {
+                let what = Filled {
+                    name: names[0],
+                    dims: &dims,
+                    of,
+                    mode: Mode::Constant,
+                };
+                Some(Body::new(self).filled(what, init))
             }
         };
+        let right = self.diagnostics.len() == before;
+        let values = values.filter(|_| right && of != Declared::Poison && !self.full);
+        let each = self.count_leaves(of);
         for (offset, name) in names.iter().enumerate() {
-            let set = self.set_var(name.text, base, len);
-            let var = &mut self.program.vars[first + offset];
-            var.len = len;
-            var.init = set.or_else(|| values.clone());
+            let first = first + offset * each;
+            let span = name.span.to(ty.span);
+            match (of, self.globals.get(name.text)) {
+                (Declared::Struct(_), Some(&(Global::Record(record), declared)))
+                    if declared == name.span =>
+                {
+                    if self.size_record(record, &dims, span).is_none() {
+                        return;
+                    }
+                }
+                (Declared::Struct(_), _) => {}
+                _ => {
+                    let var = &mut self.program.vars[first];
+                    var.shape.dims.clone_from(&dims);
+                    var.len = var.shape.len();
+                    self.state_range(VarId(first as u32), ty, span);
+                }
+            }
+            for leaf in 0..each {
+                let given = values.as_ref().map(|values| &values[leaf][..]);
+                self.start(first + leaf, given, right && init.is_none());
+            }
         }
     }
 
-    fn initial_value(&mut self, expr: &ast::Expr<'s>, ty: Type) -> Option<i64> {
-        Body::new(self).const_of_type(expr, ty, "an initial value")
+    /// Gives a variable the value that it starts with. `open`: the file gives it none.
+    fn start(&mut self, at: usize, given: Option<&[Expr]>, open: bool) {
+        let Some(var) = self.program.vars.get(at) else {
+            return;
+        };
+        let (name, ty, shape, span) = (var.name.clone(), var.ty, var.shape.clone(), var.span);
+        let set = self.set_var(&name, ty, &shape);
+        let init = set.or_else(|| {
+            let known = given?.iter().map(|value| match value.kind {
+                ExprKind::Const(value) => Some(value),
+                _ => None,
+            });
+            known.collect()
+        });
+        if init.is_none() && open {
+            if let Type::Enum(_) = ty {
+                self.report(
+                    Diagnostic::new("M0424", span, format!("`{name}` has no initial value"))
+                        .label("only numbers and truth values can be symbolic")
+                        .help("write `= …` with a member of the `enum`"),
+                );
+            }
+            // What is unknown is in its range.
+            let var = VarId(at as u32);
+            let stated = self.program.invariants.iter();
+            let of_var = |property: &&Property| {
+                let mut found = false;
+                property.expr.walk(&mut |e| {
+                    found |= match &e.kind {
+                        ExprKind::Shared(id) => *id == var,
+                        ExprKind::Element(id, _) => *id == var,
+                        _ => false,
+                    };
+                });
+                found
+            };
+            // Properties of the file come later: these are the ranges.
+            let ranges: Vec<Property> = stated.filter(of_var).cloned().collect();
+            self.program.requires.extend(ranges);
+        }
+        self.program.vars[at].init = init;
     }
 
     /// Reports a list of values whose length does not fit the variable.
@@ -314,13 +482,9 @@ impl<'s> Checker<'s> {
             }),
             Item::Observe(names) => {
                 for &name in names {
-                    let id = self.observed(name);
+                    let ids = self.observed(name);
                     let observed = self.program.observe.get_or_insert_default();
-                    if let Some(id) = id
-                        && self.observed.insert(id)
-                    {
-                        observed.push(id);
-                    }
+                    observed.extend(ids.into_iter().filter(|id| self.observed.insert(*id)));
                 }
             }
             _ => {}
@@ -354,10 +518,19 @@ impl<'s> Checker<'s> {
         }
     }
 
-    fn observed(&mut self, name: Name<'s>) -> Option<VarId> {
+    fn observed(&mut self, name: Name<'s>) -> Vec<VarId> {
         match self.globals.get(name.text) {
-            Some(&(Global::Var(id), _)) => Some(id),
-            Some(&(Global::Poison, _)) => None,
+            Some(&(Global::Var(id), _)) => vec![id],
+            Some(&(Global::Record(id), _)) => {
+                let mut leaves = Vec::new();
+                self.leaves(id, &mut leaves);
+                let vars = leaves.into_iter().filter_map(|leaf| match leaf {
+                    Part::Var(id) => Some(id),
+                    _ => None,
+                });
+                vars.collect()
+            }
+            Some(&(Global::Poison, _)) => Vec::new(),
             Some(&(other, span)) => {
                 self.report(
                     Diagnostic::new(
@@ -369,11 +542,11 @@ impl<'s> Checker<'s> {
                     .related(span, "declared here")
                     .help("`observe` names shared variables"),
                 );
-                None
+                Vec::new()
             }
             None => {
                 self.unknown_name(name, Wanted::Value, &[], None);
-                None
+                Vec::new()
             }
         }
     }
@@ -384,18 +557,72 @@ impl<'s> Checker<'s> {
             let Item::Proc { params, body, .. } = item else {
                 continue;
             };
-            let mut inner = Body::new(self);
-            for (name, ty) in params {
-                if ty.len.is_some() {
-                    inner.array_parameter(*name, ty.span);
+            let signature = self.signatures[index].clone();
+            let mut inner = Body::of_process(self);
+            inner.in_procedure = true;
+            let mut seen: Option<&std::rc::Rc<TypeExpr<'s>>> = None;
+            let mut stay = Vec::new();
+            for ((name, ty), declared) in params.iter().zip(signature.iter()) {
+                // Names in one list share a type, and its mistakes.
+                let first = seen.is_none_or(|before| !std::rc::Rc::ptr_eq(before, ty));
+                seen = Some(ty);
+                if first {
+                    if !ty.dims.is_empty() {
+                        inner.array_parameter(*name, ty.span);
+                    }
+                    inner.no_atomic(ty);
                 }
-                inner.no_atomic(ty);
-                inner.declare(*name, ty.base, None);
+                match declared {
+                    Declared::Struct(id) => {
+                        let shape = Shape::plain(name.text, Vec::new());
+                        match inner.local_record(*id, &shape) {
+                            Some(record) => inner.declare_record(*name, record),
+                            None => {
+                                inner.declare(*name, None, Vec::new());
+                            }
+                        }
+                    }
+                    _ => {
+                        let local = inner.declare(*name, declared.plain(), Vec::new());
+                        if let Some(range) = inner.range(ty) {
+                            inner.ranges.insert(local, range);
+                        }
+                    }
+                }
             }
-            let statements = inner.statements(body);
+            let ranges: Vec<_> = inner
+                .ranges
+                .iter()
+                .map(|(id, range)| (*id, *range))
+                .collect();
+            for (id, range) in ranges {
+                let local = &inner.frame.locals[id.0 as usize];
+                if local.len.is_none() {
+                    let span = params
+                        .first()
+                        .map(|(name, _)| name.span)
+                        .unwrap_or_default();
+                    let value = Expr {
+                        kind: ExprKind::Local(id),
+                        ty: Type::Int,
+                        span,
+                    };
+                    stay.push((id, stays(value, &local.name, range, span)));
+                }
+            }
+            stay.sort_by_key(|(id, _)| *id);
+            let params = inner
+                .frame
+                .locals
+                .iter()
+                .map(|local| local.len.unwrap_or(1))
+                .sum();
+            let mut statements: Vec<_> = stay.into_iter().map(|(_, stmt)| stmt).collect();
+            statements.extend(inner.statements(body));
             let frame = inner.frame;
             let procedure = &mut self.program.procedures[index];
             procedure.frame = frame;
+            procedure.params = params;
             procedure.body = statements;
             index += 1;
         }

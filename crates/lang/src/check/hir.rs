@@ -5,6 +5,7 @@
 //! source spans and names, because labels and messages are made from it.
 
 use std::slice::from_ref;
+use std::sync::Arc;
 
 use mazurka_core::{AccessOrder, Kinds, Temporal};
 use mazurka_diagnostics::{Diagnostic, Span};
@@ -39,6 +40,17 @@ pub enum Type {
     Unsigned(u8),
     /// What `let h = spawn …` gives; can only be joined.
     Process,
+    /// An `enum`, by its index in [`Program::enums`]; its members are 0, 1, 2, … in their order.
+    Enum(u16),
+}
+
+/// An `enum` declaration.
+#[derive(Clone, Debug)]
+pub struct Enum {
+    /// Its name.
+    pub name: String,
+    /// Its members, in order.
+    pub members: Vec<String>,
 }
 
 /// How much of a statement is one step.
@@ -54,6 +66,8 @@ pub enum Atomicity {
 /// A whole program.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
+    /// The `enum` declarations, in order.
+    pub enums: Vec<Enum>,
     /// Shared variables, in order of declaration.
     pub vars: Vec<Var>,
     /// Locks and lock arrays, in order of declaration.
@@ -90,6 +104,9 @@ pub struct Program {
     pub orders: FxHashMap<Span, AccessOrder>,
     /// The names of constants: their values are folded, and labels name them.
     pub constants: FxHashSet<String>,
+    /// Where expressions stand that the checker has expanded, such as `forall i in 0..N: e`: labels
+    /// show the text.
+    pub expanded: FxHashSet<Span>,
     /// The arrays that stand in several copies, in a program that was made to be explored
     /// (`run/symbolic/split.rs`); none in one that was read.
     pub split: Vec<Split>,
@@ -119,11 +136,92 @@ pub struct Goal {
     pub span: Span,
 }
 
+/// How the elements of a variable are named: `a[1][2]`, `q[3].from`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Shape {
+    /// The sizes of its dimensions, the outermost first.
+    pub dims: Vec<u32>,
+    /// What stands before, between and after the indices: one more than there are dimensions.
+    pub parts: Vec<String>,
+}
+
+impl Shape {
+    /// That of a variable with these dimensions and no fields.
+    pub fn plain(name: &str, dims: Vec<u32>) -> Self {
+        let mut parts = vec![String::new(); dims.len() + 1];
+        parts[0] = name.to_owned();
+        Self { dims, parts }
+    }
+
+    /// The number of elements, if it is an array.
+    pub fn len(&self) -> Option<u32> {
+        (!self.dims.is_empty()).then(|| self.dims.iter().product())
+    }
+
+    /// The element with these indices.
+    pub fn named<S: AsRef<str>>(&self, indices: &[S]) -> String {
+        let mut name = self.parts.first().cloned().unwrap_or_default();
+        for (index, part) in indices.iter().zip(&self.parts[1..]) {
+            name += &format!("[{}]{part}", index.as_ref());
+        }
+        name
+    }
+
+    /// The element at a place of the flat array.
+    pub fn element(&self, at: u32) -> String {
+        let mut rest = at;
+        let mut indices: Vec<String> = Vec::with_capacity(self.dims.len());
+        for &dim in self.dims.iter().skip(1).rev() {
+            indices.push((rest % dim).to_string());
+            rest /= dim;
+        }
+        if !self.dims.is_empty() {
+            indices.push(rest.to_string());
+        }
+        indices.reverse();
+        self.named(&indices)
+    }
+
+    /// The values of all elements, as a list of lists. There may be a million, so `show` writes
+    /// them into one text.
+    pub fn list(&self, show: impl Fn(usize) -> String) -> String {
+        let mut text = String::new();
+        let len = self.len().unwrap_or(1) as usize;
+        for at in 0..len {
+            text += if at > 0 { ", " } else { "" };
+            // A bracket for each dimension that begins, or ends, at this element.
+            let mut each = 1;
+            let (mut opens, mut closes) = (0, 0);
+            for &dim in self.dims.iter().rev() {
+                each *= dim as usize;
+                opens += usize::from(at.is_multiple_of(each));
+                closes += usize::from((at + 1).is_multiple_of(each));
+            }
+            text.extend(std::iter::repeat_n('[', opens));
+            text += &show(at);
+            text.extend(std::iter::repeat_n(']', closes));
+        }
+        text
+    }
+}
+
+/// Numbers that an index selects from: a constant array, or the indices of a dimension, which are
+/// there to fail where there is no such index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Table {
+    /// How the elements of the constant are named; none for a dimension.
+    pub shape: Option<Shape>,
+    /// The elements.
+    pub values: Vec<i64>,
+}
+
 /// A shared variable or array.
 #[derive(Clone, Debug)]
 pub struct Var {
     /// Its name.
     pub name: String,
+    /// How its elements are named.
+    pub shape: Shape,
     /// Its type, or its elements'.
     pub ty: Type,
     /// Whether it is atomic: accesses at the same time are no data race.
@@ -219,6 +317,8 @@ pub struct Frame {
 pub struct Local {
     /// Its name; hidden counters of bounded loops have names that start with `$`.
     pub name: String,
+    /// How its elements are named.
+    pub shape: Shape,
     /// Its type, or its elements'.
     pub ty: Type,
     /// Number of elements, if it is an array.
@@ -245,6 +345,30 @@ pub enum Place {
     Shared(VarId),
     /// An element of a shared array.
     Element(VarId, Expr),
+}
+
+impl Program {
+    /// A value as the source would write it.
+    pub fn show(&self, value: i64, ty: Type) -> String {
+        match ty {
+            Type::Enum(id) => {
+                let member = usize::try_from(value).ok();
+                let member = member.and_then(|at| self.enums[usize::from(id)].members.get(at));
+                member.map_or_else(|| value.to_string(), String::clone)
+            }
+            Type::Bool => (value != 0).to_string(),
+            Type::Unsigned(_) => (value as u64).to_string(),
+            Type::Int | Type::Signed(_) | Type::Process => value.to_string(),
+        }
+    }
+
+    /// The type and the value of the member of an `enum` that has this name.
+    pub fn member(&self, name: &str) -> Option<(Type, i64)> {
+        let of = |declared: &Enum| declared.members.iter().position(|member| member == name);
+        let mut all = self.enums.iter().enumerate();
+        let found = all.find_map(|(id, declared)| Some((id, of(declared)?)));
+        found.map(|(id, at)| (Type::Enum(id as u16), at as i64))
+    }
 }
 
 impl Place {
@@ -333,6 +457,34 @@ pub enum StmtKind {
     Assume(Expr),
     /// `error "message"`
     Error(Option<Message>),
+    /// `break`, `continue`, `return`
+    Leave(Leave),
+}
+
+/// What is left before its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leave {
+    /// `break`: the innermost loop.
+    Loop,
+    /// `continue`: this round of the innermost loop.
+    Round,
+    /// `return`: the procedure.
+    Procedure,
+}
+
+impl Leave {
+    /// Every kind with its word.
+    pub const ALL: [(&'static str, Self); 3] = [
+        ("break", Self::Loop),
+        ("continue", Self::Round),
+        ("return", Self::Procedure),
+    ];
+
+    /// How it is written.
+    pub fn word(self) -> &'static str {
+        let found = Self::ALL.iter().find(|(_, one)| *one == self);
+        found.map_or("", |(word, _)| word)
+    }
 }
 
 impl Stmt {
@@ -379,7 +531,8 @@ impl Stmt {
             | StmtKind::Atomic(_)
             | StmtKind::Spawn(_, Spawned::Block(_))
             | StmtKind::Join(_)
-            | StmtKind::Error(_) => Vec::new(),
+            | StmtKind::Error(_)
+            | StmtKind::Leave(_) => Vec::new(),
         }
     }
 
@@ -460,14 +613,35 @@ impl Expr {
             }
     }
 
+    /// How many nodes it has.
+    pub fn size(&self) -> usize {
+        let mut count = 0;
+        self.walk(&mut |_| count += 1);
+        count
+    }
+
+    /// The height of its tree.
+    pub fn depth(&self) -> usize {
+        1 + match &self.kind {
+            ExprKind::Const(_) | ExprKind::Local(_) | ExprKind::Shared(_) | ExprKind::Input => 0,
+            ExprKind::LocalElement(_, e)
+            | ExprKind::Element(_, e)
+            | ExprKind::Table(_, e)
+            | ExprKind::Unary(_, e) => e.depth(),
+            ExprKind::Binary(_, a, b) | ExprKind::Choose(a, b) => a.depth().max(b.depth()),
+            ExprKind::If(a, b, c) => a.depth().max(b.depth()).max(c.depth()),
+        }
+    }
+
     /// Calls `visit` on it and on all expressions inside it.
     pub fn walk(&self, visit: &mut impl FnMut(&Expr)) {
         visit(self);
         match &self.kind {
             ExprKind::Const(_) | ExprKind::Local(_) | ExprKind::Shared(_) | ExprKind::Input => {}
-            ExprKind::LocalElement(_, e) | ExprKind::Element(_, e) | ExprKind::Unary(_, e) => {
-                e.walk(visit);
-            }
+            ExprKind::LocalElement(_, e)
+            | ExprKind::Element(_, e)
+            | ExprKind::Table(_, e)
+            | ExprKind::Unary(_, e) => e.walk(visit),
             ExprKind::Binary(_, a, b) | ExprKind::Choose(a, b) => {
                 a.walk(visit);
                 b.walk(visit);
@@ -494,6 +668,8 @@ pub enum ExprKind {
     Shared(VarId),
     /// An element of a shared array.
     Element(VarId, Box<Expr>),
+    /// An element of a constant array, or an index that must be one of a dimension.
+    Table(Arc<Table>, Box<Expr>),
     /// `!e` or `-e`
     Unary(UnaryOp, Box<Expr>),
     /// `e + f` and so on; `&&` and `||` evaluate their right side only if needed.

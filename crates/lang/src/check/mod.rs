@@ -10,12 +10,18 @@ mod body;
 mod constants;
 mod expr;
 mod fold;
+mod functions;
 mod globals;
 pub mod hir;
+mod initial;
+mod matches;
 mod message;
 mod ordered;
 mod processes;
+mod quantified;
+mod records;
 pub(crate) mod refuse;
+mod selected;
 mod settings;
 mod stmt;
 mod temporal;
@@ -24,10 +30,13 @@ mod unknowns;
 mod warnings;
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::check::hir::{LockId, ProcedureId, Program, Type, VarId};
+use crate::check::functions::Inlined;
+use crate::check::hir::{LockId, ProcedureId, Program, Table, VarId};
+use crate::check::records::{Declared, Record, Struct, TypeName};
 use mazurka_diagnostics::{Diagnostic, Span, nearest};
 
 use crate::syntax::ast::Name;
@@ -83,6 +92,12 @@ pub fn load(source: &str, settings: &[Setting]) -> Result<Program, Vec<Diagnosti
         globals: FxHashMap::default(),
         program: Program::default(),
         signatures: Vec::new(),
+        types: FxHashMap::default(),
+        structs: Vec::new(),
+        records: Vec::new(),
+        functions: Vec::new(),
+        tables: Vec::new(),
+        dimensions: FxHashMap::default(),
         diagnostics: parsed.diagnostics,
         tainted: parsed.tainted,
         unknown: FxHashSet::default(),
@@ -110,6 +125,8 @@ pub fn load(source: &str, settings: &[Setting]) -> Result<Program, Vec<Diagnosti
 enum Value {
     Int(i128),
     Bool(bool),
+    /// A member of an `enum`.
+    Member(u16, i64),
 }
 
 /// What a name is needed for.
@@ -130,6 +147,9 @@ enum Global {
     Var(VarId),
     Lock(LockId),
     Proc(ProcedureId),
+    Table(u32),
+    Record(u32),
+    Function(u32),
     /// Something with a mistake that has been reported.
     Poison,
 }
@@ -141,16 +161,35 @@ impl Global {
             Global::Var(_) => "a shared variable",
             Global::Lock(_) => "a lock",
             Global::Proc(_) => "a procedure",
+            Global::Table(_) => "a constant array",
+            Global::Record(_) => "a variable of a `struct`",
+            Global::Function(_) => "a function",
             Global::Poison => "something else",
         }
     }
 }
 
+/// A constant array.
+#[derive(Clone, Debug)]
+struct ConstantArray {
+    table: Arc<Table>,
+    ty: types::Ty,
+}
+
 struct Checker<'s> {
     globals: FxHashMap<&'s str, (Global, Span)>,
     program: Program,
-    /// The parameters of each procedure; `None`: of a type that could not be read.
-    signatures: Vec<Rc<[Option<Type>]>>,
+    /// The parameters of each procedure.
+    signatures: Vec<Rc<[Declared]>>,
+    types: FxHashMap<&'s str, (TypeName, Span)>,
+    structs: Vec<Struct<'s>>,
+    /// The variables of a `struct`, and the parts of them that are of one too.
+    records: Vec<Record>,
+    functions: Vec<Inlined<'s>>,
+    /// The constant arrays.
+    tables: Vec<ConstantArray>,
+    /// For each size of a dimension its indices.
+    dimensions: FxHashMap<u32, Arc<Table>>,
     diagnostics: Vec<Diagnostic>,
     tainted: FxHashSet<&'s str>,
     /// Names that are known to be unknown, and resemble nothing that is declared.

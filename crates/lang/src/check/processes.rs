@@ -67,7 +67,7 @@ impl<'s> Checker<'s> {
         param: Option<(Name<'s>, i64)>,
         body: &[Stmt<'s>],
     ) -> Process {
-        let mut inner = Body::new(self);
+        let mut inner = Body::of_process(self);
         if let Some((param, value)) = param {
             inner.declare_param(param, value);
         }

@@ -2,7 +2,7 @@
 
 use super::types::{range, show, stored};
 use super::{Checker, Global, Value};
-use crate::check::hir::Type;
+use crate::check::hir::{Shape, Type};
 use mazurka_diagnostics::{Diagnostic, Span};
 
 /// A constant or an initial value given from outside: `--set NAME=VALUE`.
@@ -14,11 +14,19 @@ pub struct Setting {
     pub value: String,
 }
 
+/// One value that was given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum GivenValue {
+    Known(Value),
+    /// The member of an `enum`, by its name.
+    Name(String),
+}
+
 /// A setting's value, read but not yet matched with what it sets.
 #[derive(Clone, Debug)]
 pub(super) enum Given {
-    One(Value),
-    List(Vec<Value>),
+    One(GivenValue),
+    List(Vec<Given>),
     /// Could not be read, and that was reported.
     Poison,
 }
@@ -30,17 +38,21 @@ impl Checker<'_> {
             let given = match read(value) {
                 Some(given) => given,
                 None => {
-                    self.setting_mistake(
-                        "M0502",
-                        format!("`--set {name}={value}`: this is not a value"),
-                        "expected a number, `true` or `false`",
-                        format!("write `--set {name}=1`, or `--set {name}=[1,2]` for an array"),
-                    );
+                    self.no_value(name, value);
                     Given::Poison
                 }
             };
             self.settings.insert(name.clone(), given);
         }
+    }
+
+    fn no_value(&mut self, name: &str, value: &str) {
+        self.setting_mistake(
+            "M0502",
+            format!("`--set {name}={value}`: this is not a value"),
+            "expected a number, `true`, `false` or a member of an `enum`",
+            format!("write `--set {name}=1`, or `--set {name}=[1,2]` for an array"),
+        );
     }
 
     fn setting_mistake(&mut self, code: &'static str, message: String, label: &str, help: String) {
@@ -56,9 +68,28 @@ impl Checker<'_> {
         let mut names: Vec<String> = self.settings.keys().cloned().collect();
         names.sort();
         for name in names {
+            let mut values = Vec::new();
+            self.settings
+                .get(&name)
+                .map(|given| flat(given, &mut values));
+            let unknown = values.iter().find_map(|value| match value {
+                GivenValue::Name(member) if self.program.member(member).is_none() => Some(member),
+                _ => None,
+            });
+            if let Some(unknown) = unknown {
+                self.no_value(&name, unknown);
+                self.settings.insert(name.clone(), Given::Poison);
+            }
             let known = self.globals.get(name.as_str()).map(|(global, _)| *global);
             match known {
+                Some(Global::Const(Value::Member(..))) => self.setting_mistake(
+                    "M0501",
+                    format!("`--set {name}`: this is a member of an `enum`"),
+                    "only a `const` or a `var` can be set",
+                    "remove this setting".to_owned(),
+                ),
                 Some(Global::Pending | Global::Const(_) | Global::Var(_) | Global::Poison) => {}
+                None if self.program.vars.iter().any(|var| var.name == name) => {}
                 Some(other) => self.setting_mistake(
                     "M0501",
                     format!("`--set {name}`: this is {}", other.describe()),
@@ -93,25 +124,40 @@ impl Checker<'_> {
 
     /// The value that a constant has been set to, if it has.
     pub(super) fn set_const(&mut self, name: &str, declared: Option<Value>) -> Option<Value> {
-        let (value, found) = match self.settings.get(name)? {
+        let value = match self.settings.get(name)? {
             Given::Poison => return None,
-            Given::One(value @ Value::Int(_)) => (Some(*value), "a number"),
-            Given::One(value @ Value::Bool(_)) => (Some(*value), "a truth value"),
-            Given::List(_) => (None, "a list"),
+            Given::One(value) => self.value_of(value),
+            Given::List(_) => None,
         };
-        let expected = match declared {
-            Some(Value::Bool(_)) => "a truth value",
-            Some(Value::Int(_)) => "a number",
-            None => found,
+        let kind = |value: Value| match value {
+            Value::Int(_) => "a number".to_owned(),
+            Value::Bool(_) => "a truth value".to_owned(),
+            Value::Member(id, _) => {
+                format!("a `{}`", self.program.enums[usize::from(id)].name)
+            }
         };
+        let found = value.map_or_else(
+            || match self.settings.get(name) {
+                Some(Given::List(_)) => "a list".to_owned(),
+                _ => "an unknown name".to_owned(),
+            },
+            kind,
+        );
+        let expected = declared.map_or_else(|| found.clone(), kind);
         if value.is_none() || expected != found {
             self.setting_mistake(
                 "M0503",
                 format!("`--set {name}`: the constant is {expected}, not {found}"),
                 "a value of another type",
-                match expected {
-                    "a number" => format!("write `--set {name}=1`"),
-                    _ => format!("write `--set {name}=true` or `--set {name}=false`"),
+                match declared {
+                    Some(Value::Member(id, _)) => {
+                        let members = &self.program.enums[usize::from(id)].members;
+                        format!("write `--set {name}={}`", members[0])
+                    }
+                    Some(Value::Bool(_)) => {
+                        format!("write `--set {name}=true` or `--set {name}=false`")
+                    }
+                    _ => format!("write `--set {name}=1`"),
                 },
             );
             return None;
@@ -119,16 +165,57 @@ impl Checker<'_> {
         value
     }
 
+    /// The value that was given; none if it is a name that no `enum` has.
+    fn value_of(&self, given: &GivenValue) -> Option<Value> {
+        match given {
+            GivenValue::Known(value) => Some(*value),
+            GivenValue::Name(name) => match self.program.member(name)? {
+                (Type::Enum(id), value) => Some(Value::Member(id, value)),
+                _ => None,
+            },
+        }
+    }
+
+    /// The dimensions and elements that a constant array has been set to, if it has. They are of
+    /// the kind of these.
+    pub(super) fn set_table(
+        &mut self,
+        name: &str,
+        like: &[Value],
+    ) -> Option<(Vec<u32>, Vec<Value>)> {
+        let given = self.settings.get(name)?.clone();
+        let mut values = Vec::new();
+        let dims = flat(&given, &mut values);
+        let values: Option<Vec<Value>> = values.iter().map(|value| self.value_of(value)).collect();
+        let kind = std::mem::discriminant(like.first()?);
+        let fits = |value: &Value| std::mem::discriminant(value) == kind;
+        match (given, dims, values) {
+            (Given::Poison, ..) => None,
+            (Given::List(_), Some(dims), Some(values)) if values.iter().all(fits) => {
+                (!values.is_empty()).then_some((dims, values))
+            }
+            _ => {
+                self.setting_mistake(
+                    "M0503",
+                    format!("`--set {name}`: the constant is an array"),
+                    "expected a list of values like those of the file",
+                    format!("write `--set {name}=[1,2]`"),
+                );
+                None
+            }
+        }
+    }
+
     /// The initial values that a variable has been set to, if it has.
-    pub(super) fn set_var(&mut self, name: &str, ty: Type, len: Option<u32>) -> Option<Vec<i64>> {
-        let values = match self.settings.get(name)? {
-            Given::Poison => return None,
-            Given::One(value) => vec![*value; len.unwrap_or(1) as usize],
-            Given::List(values) => values.clone(),
-        };
-        let is_list = matches!(self.settings.get(name), Some(Given::List(_)));
-        match len {
-            None if is_list => {
+    pub(super) fn set_var(&mut self, name: &str, ty: Type, shape: &Shape) -> Option<Vec<i64>> {
+        let given = self.settings.get(name)?.clone();
+        let len = shape.len();
+        let mut values = Vec::new();
+        let dims = flat(&given, &mut values);
+        match (&given, len) {
+            (Given::Poison, _) => return None,
+            (Given::One(value), _) => values = vec![value.clone(); len.unwrap_or(1) as usize],
+            (Given::List(_), None) => {
                 self.setting_mistake(
                     "M0504",
                     format!("`--set {name}`: the variable is no array"),
@@ -137,7 +224,11 @@ impl Checker<'_> {
                 );
                 return None;
             }
-            Some(len) if values.len() != len as usize => {
+            // A list may be flat, whatever dimensions there are.
+            (Given::List(items), Some(len))
+                if values.len() != len as usize
+                    || (dims.as_ref() != Some(&shape.dims) && items.len() != len as usize) =>
+            {
                 self.setting_mistake(
                     "M0504",
                     format!(
@@ -149,13 +240,16 @@ impl Checker<'_> {
                 );
                 return None;
             }
-            _ => {}
+            (Given::List(_), Some(_)) => {}
         }
         let mut bits = Vec::with_capacity(values.len());
         for value in values {
-            let number = match (value, ty) {
-                (Value::Bool(value), Type::Bool) => Some(value.into()),
-                (Value::Int(value), ty) if ty != Type::Bool => {
+            let number = match (self.value_of(&value), ty) {
+                (Some(Value::Bool(value)), Type::Bool) => Some(value.into()),
+                (Some(Value::Member(id, value)), Type::Enum(wanted)) if id == wanted => {
+                    Some(value.into())
+                }
+                (Some(Value::Int(value)), ty) if !matches!(ty, Type::Bool | Type::Enum(_)) => {
                     let (low, high) = range(ty);
                     (low..=high).contains(&value).then_some(value)
                 }
@@ -163,13 +257,18 @@ impl Checker<'_> {
             };
             let Some(number) = number else {
                 let (low, high) = range(ty);
-                let help = match ty {
-                    Type::Bool => "write `true` or `false`".to_owned(),
-                    _ => format!("write a number from {low} to {high}"),
+                let (fits, help) = match ty {
+                    Type::Bool => (show(ty), "write `true` or `false`".to_owned()),
+                    Type::Enum(id) => {
+                        let declared = &self.program.enums[usize::from(id)];
+                        let help = format!("write one of {}", declared.members.join(", "));
+                        (declared.name.clone(), help)
+                    }
+                    _ => (show(ty), format!("write a number from {low} to {high}")),
                 };
                 self.setting_mistake(
                     "M0503",
-                    format!("`--set {name}`: the value does not fit `{}`", show(ty)),
+                    format!("`--set {name}`: the value does not fit `{fits}`"),
                     "a value of another type",
                     help,
                 );
@@ -181,25 +280,75 @@ impl Checker<'_> {
     }
 }
 
-fn read(text: &str) -> Option<Given> {
-    let text = text.trim();
-    let Some(inner) = text.strip_prefix('[') else {
-        return read_one(text).map(Given::One);
-    };
-    let inner = inner.strip_suffix(']')?.trim();
-    if inner.is_empty() {
-        return Some(Given::List(Vec::new()));
+/// The elements of a list of lists, and its dimensions if all rows have the same form.
+fn flat(given: &Given, into: &mut Vec<GivenValue>) -> Option<Vec<u32>> {
+    match given {
+        Given::Poison => None,
+        Given::One(value) => {
+            into.push(value.clone());
+            Some(Vec::new())
+        }
+        Given::List(items) => {
+            let rows: Vec<Option<Vec<u32>>> = items.iter().map(|item| flat(item, into)).collect();
+            let inner = rows.first().cloned().flatten();
+            let same = rows.iter().all(|row| *row == inner) && inner.is_some();
+            let mut dims = vec![u32::try_from(items.len()).ok()?];
+            dims.extend(inner?);
+            same.then_some(dims)
+        }
     }
-    let values: Option<Vec<Value>> = inner.split(',').map(read_one).collect();
-    values.map(Given::List)
 }
 
-fn read_one(text: &str) -> Option<Value> {
+/// Lists in lists may be this deep.
+const MAX_DEPTH: usize = 16;
+
+fn read(text: &str) -> Option<Given> {
+    let text = text.trim();
+    if !text.starts_with('[') {
+        return read_one(text).map(Given::One);
+    }
+    let (given, rest) = read_list(text, 0)?;
+    rest.trim().is_empty().then_some(given)
+}
+
+/// A list at the start of a text, and what follows it.
+fn read_list(text: &str, depth: usize) -> Option<(Given, &str)> {
+    let mut rest = text.strip_prefix('[')?.trim_start();
+    let mut items = Vec::new();
+    if let Some(rest) = rest.strip_prefix(']') {
+        return Some((Given::List(items), rest));
+    }
+    if depth > MAX_DEPTH {
+        return None;
+    }
+    loop {
+        let item;
+        if rest.starts_with('[') {
+            (item, rest) = read_list(rest, depth + 1)?;
+        } else {
+            let end = rest.find([',', ']'])?;
+            item = Given::One(read_one(&rest[..end])?);
+            rest = &rest[end..];
+        }
+        items.push(item);
+        rest = rest.trim_start();
+        if let Some(rest) = rest.strip_prefix(']') {
+            return Some((Given::List(items), rest));
+        }
+        rest = rest.strip_prefix(',')?.trim_start();
+    }
+}
+
+fn read_one(text: &str) -> Option<GivenValue> {
     let text = text.trim();
     match text {
-        "true" | "True" => return Some(Value::Bool(true)),
-        "false" | "False" => return Some(Value::Bool(false)),
+        "true" | "True" => return Some(GivenValue::Known(Value::Bool(true))),
+        "false" | "False" => return Some(GivenValue::Known(Value::Bool(false))),
         _ => {}
+    }
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    if text.starts_with(|c: char| c.is_alphabetic() || c == '_') && text.chars().all(is_part) {
+        return Some(GivenValue::Name(text.to_owned()));
     }
     let digits = text.strip_prefix('-').unwrap_or(text);
     if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
@@ -208,5 +357,5 @@ fn read_one(text: &str) -> Option<Value> {
     let value: i128 = text.parse().ok()?;
     (i128::from(i64::MIN)..=u64::MAX.into())
         .contains(&value)
-        .then_some(Value::Int(value))
+        .then_some(GivenValue::Known(Value::Int(value)))
 }

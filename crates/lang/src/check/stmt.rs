@@ -5,9 +5,12 @@ use rustc_hash::FxHashMap;
 use super::Wanted;
 use super::atomics::{Target, is_update};
 use super::body::{Body, Meaning};
+use super::initial::{Filled, Mode};
+use super::records::{Declared, Selected};
 use super::types::{Ty, Typed};
 use crate::check::hir::{
-    Expr, ExprKind, LocalId, LockId, Place, ProcedureId, Spawned, Stmt, StmtKind, Type,
+    Expr, ExprKind, Leave, LocalId, LockId, Place, ProcedureId, Shape, Spawned, Stmt, StmtKind,
+    Type,
 };
 use crate::syntax::ast::{self, Init, Name};
 use mazurka_diagnostics::{Diagnostic, Span};
@@ -56,24 +59,25 @@ impl<'s> Body<'_, 's> {
                 self.operation_stmt(Target::Nowhere, operation, span)
             }
             ast::StmtKind::Guard(test, inner) => {
-                let test = self.condition(test, "a guard");
+                let test = self.in_one_step(|body| body.condition(test, "a guard"));
                 // A guard always runs what it guards, so a `let` in it lives on.
                 StmtKind::Guard(test, Box::new(self.stmt(inner)))
             }
             ast::StmtKind::Choice { test, then, other } => StmtKind::Choice {
-                test: self.condition(test, "a choice"),
+                test: self.in_one_step(|body| body.condition(test, "a choice")),
                 then: self.scoped_stmt(then),
                 other: self.scoped_stmt(other),
             },
             ast::StmtKind::GuardedLoop(test, inner) => {
-                let test = self.condition(test, "a guard");
-                StmtKind::GuardedLoop(test, self.scoped_stmt(inner))
+                let test = self.in_one_step(|body| body.condition(test, "a guard"));
+                StmtKind::GuardedLoop(test, self.in_loop(|body| body.scoped_stmt(inner)))
             }
             ast::StmtKind::If(test, then, other) => StmtKind::If(
                 self.condition(test, "`if`"),
                 self.statements(then),
                 self.statements(other),
             ),
+            ast::StmtKind::Match(value, cases) => self.match_stmt(value, cases, span),
             ast::StmtKind::While {
                 test,
                 bound,
@@ -85,7 +89,7 @@ impl<'s> Body<'_, 's> {
                 let invariants = invariants.iter();
                 let invariants = invariants.map(|e| self.condition(e, "an invariant"));
                 let invariants = invariants.collect();
-                let body = self.statements(body);
+                let body = self.in_loop(|inner| inner.statements(body));
                 StmtKind::While {
                     test,
                     bound,
@@ -117,7 +121,9 @@ impl<'s> Body<'_, 's> {
                 Some((procedure, args)) => StmtKind::Call(procedure, args),
                 None => StmtKind::Skip,
             },
-            ast::StmtKind::Atomic(list) => StmtKind::Atomic(self.statements(list)),
+            ast::StmtKind::Atomic(list) => {
+                StmtKind::Atomic(self.in_one_step(|body| body.statements(list)))
+            }
             ast::StmtKind::Lock(name, index) => match self.lock(*name, index.as_ref()) {
                 Some((lock, index)) => StmtKind::Lock(lock, index),
                 None => StmtKind::Skip,
@@ -141,12 +147,55 @@ impl<'s> Body<'_, 's> {
                 let test = self.condition(test, "`assert`");
                 StmtKind::Assert(test, message.map(|message| self.message(message)))
             }
+            ast::StmtKind::Leave(leave) => self.leave(*leave, span),
             ast::StmtKind::Assume(test) => StmtKind::Assume(self.condition(test, "`assume`")),
             ast::StmtKind::Error(message) => {
                 StmtKind::Error(message.map(|message| self.message(message)))
             }
         };
-        Stmt { kind, span }
+        let stmt = Stmt { kind, span };
+        if self.after.is_empty() {
+            return stmt;
+        }
+        let mut all = vec![stmt];
+        all.append(&mut self.after);
+        Stmt {
+            kind: StmtKind::Block(all),
+            span,
+        }
+    }
+
+    /// Checks what stands in a loop.
+    fn in_loop<T>(&mut self, inner: impl FnOnce(&mut Self) -> T) -> T {
+        let outer = std::mem::replace(&mut self.in_loop, true);
+        let result = inner(self);
+        self.in_loop = outer;
+        result
+    }
+
+    fn leave(&mut self, leave: Leave, span: Span) -> StmtKind {
+        let (may, what, help) = match leave {
+            Leave::Procedure => (
+                self.in_procedure,
+                "a procedure",
+                "a process ends with `end`",
+            ),
+            _ => (
+                self.in_loop,
+                "a loop",
+                "what is spawned in a loop is none; a process ends with `end`",
+            ),
+        };
+        if !may {
+            let word = leave.word();
+            self.report(
+                Diagnostic::new("M0425", span, format!("`{word}` stands outside of {what}"))
+                    .label(format!("expected {what} around this"))
+                    .help(help),
+            );
+            return StmtKind::Skip;
+        }
+        StmtKind::Leave(leave)
     }
 
     fn bound(&mut self, bound: &ast::Expr<'s>) -> Option<(i64, LocalId)> {
@@ -191,9 +240,9 @@ impl<'s> Body<'_, 's> {
     fn counted(&mut self, name: Name<'s>, bounds: ForBounds, body: &[ast::Stmt<'s>]) -> StmtKind {
         let ForBounds { from, to, ty } = bounds;
         self.scoped(|inner| {
-            let local = inner.declare(name, ty, None);
+            let local = inner.declare(name, ty, Vec::new());
             let limit = inner.hidden("limit", ty.unwrap_or(Type::Int));
-            let body = inner.statements(body);
+            let body = inner.in_loop(|inner| inner.statements(body));
             StmtKind::For {
                 local,
                 limit,
@@ -206,12 +255,18 @@ impl<'s> Body<'_, 's> {
 
     fn spawn(&mut self, name: Option<Name<'s>>, spawned: &ast::Spawned<'s>) -> StmtKind {
         let spawned = match spawned {
-            ast::Spawned::Block(list) => Some(Spawned::Block(self.statements(list))),
+            ast::Spawned::Block(list) => {
+                let outer = (self.in_loop, self.in_procedure);
+                (self.in_loop, self.in_procedure) = (false, false);
+                let block = self.statements(list);
+                (self.in_loop, self.in_procedure) = outer;
+                Some(Spawned::Block(block))
+            }
             ast::Spawned::Call(name, args) => self
                 .call(*name, args, name.span)
                 .map(|(procedure, args)| Spawned::Call(procedure, args)),
         };
-        let local = name.map(|name| self.declare(name, Some(Type::Process), None));
+        let local = name.map(|name| self.declare(name, Some(Type::Process), Vec::new()));
         match spawned {
             Some(spawned) => StmtKind::Spawn(local, spawned),
             None => StmtKind::Skip,
@@ -272,8 +327,16 @@ impl<'s> Body<'_, 's> {
         }
         let mut values = Vec::with_capacity(args.len());
         for (index, arg) in args.iter().enumerate() {
-            let ty = params.get(index).copied().flatten();
-            values.push(self.value_of_type(arg, ty));
+            match params.get(index) {
+                Some(Declared::Struct(id)) => {
+                    let fields = self.record_values(*id, arg, Mode::Local);
+                    values.extend(fields.into_iter().flatten().flatten());
+                }
+                other => {
+                    let ty = other.and_then(|declared| declared.plain());
+                    values.push(self.value_of_type(arg, ty));
+                }
+            }
         }
         Some((id, values))
     }
@@ -303,42 +366,73 @@ impl<'s> Body<'_, 's> {
 
     fn typed_let(&mut self, name: Name<'s>, ty: &ast::TypeExpr<'s>, init: &Init<'s>) -> StmtKind {
         self.no_atomic(ty);
-        let mut len = None;
-        let mut base = ty.base;
-        if let Some(size) = &ty.len {
-            len = self.array_len(size, 1, false);
-            match len {
-                Some(len) => self.c.grow(len as usize, ty.span),
-                None => base = None,
+        let mut of = self.c.known_type(ty);
+        let dims = self.dims(&ty.dims, 1, false);
+        match &dims {
+            Some(dims) if !dims.is_empty() => {
+                self.c.grow(dims.iter().product::<u32>() as usize, ty.span);
             }
+            Some(_) => {}
+            None => of = Declared::Poison,
         }
-        let values = match init {
-            Init::Value(expr) => {
-                let value = self.value_of_type(expr, base);
-                match len {
-                    Some(_) if base.is_some() && !matches!(value.kind, ExprKind::Const(_)) => {
-                        self.one_value_for_all(name, value.span);
-                        Vec::new()
-                    }
-                    Some(_) if self.c.full => Vec::new(),
-                    Some(len) => vec![value; len as usize],
-                    None => vec![value],
-                }
-            }
-            Init::List(list, span) => {
-                if base.is_some() {
-                    self.c.list_fits(name.text, list.len(), len, *span);
-                }
-                list.iter()
-                    .map(|expr| self.value_of_type(expr, base))
-                    .collect()
-            }
+        let dims = dims.unwrap_or_default();
+        let what = Filled {
+            name,
+            dims: &dims,
+            of,
+            mode: Mode::Local,
         };
-        let local = self.declare(name, base, len);
-        StmtKind::Let(local, values)
+        let mut values = self.filled(what, init);
+        if let Declared::Struct(id) = of {
+            return self.let_record(name, id, dims, values);
+        }
+        let range = self.range(ty);
+        let local = self.declare(name, of.plain(), dims);
+        if let Some(range) = range {
+            self.ranges.insert(local, range);
+            self.keep_in_range(&Place::Local(local), name.span);
+        }
+        StmtKind::Let(local, values.pop().unwrap_or_default())
     }
 
-    fn one_value_for_all(&mut self, name: Name<'s>, span: Span) {
+    /// A local of a `struct`: all of its fields at once.
+    fn let_record(
+        &mut self,
+        name: Name<'s>,
+        id: u32,
+        dims: Vec<u32>,
+        values: Vec<Vec<Expr>>,
+    ) -> StmtKind {
+        let shape = Shape::plain(name.text, dims);
+        let Some(record) = self.local_record(id, &shape) else {
+            self.declare(name, None, Vec::new());
+            return StmtKind::Skip;
+        };
+        self.declare_record(name, record);
+        let mut leaves = Vec::new();
+        self.c.leaves(record, &mut leaves);
+        let (mut places, mut all) = (Vec::new(), Vec::new());
+        for (leaf, values) in leaves.into_iter().zip(values) {
+            let super::records::Part::Local(local) = leaf else {
+                continue;
+            };
+            let is_array = self.frame.locals[local.0 as usize].len.is_some();
+            self.keep_in_range(&Place::Local(local), name.span);
+            for (at, value) in values.into_iter().enumerate() {
+                places.push(match is_array {
+                    true => {
+                        let index = super::records::number(at as i64, name.span);
+                        Place::LocalElement(local, index)
+                    }
+                    false => Place::Local(local),
+                });
+                all.push(value);
+            }
+        }
+        StmtKind::Assign(places, all)
+    }
+
+    pub(super) fn one_value_for_all(&mut self, name: Name<'s>, span: Span) {
         self.report(
             Diagnostic::new(
                 "M0413",
@@ -353,41 +447,70 @@ impl<'s> Body<'_, 's> {
     }
 
     fn untyped_let(&mut self, name: Name<'s>, init: &Init<'s>) -> StmtKind {
-        match init {
+        let (list, span) = match init {
+            Init::Value(expr) if self.struct_of(expr).is_some() => {
+                let id = self.struct_of(expr).unwrap_or_default();
+                let values = self.record_values(id, expr, Mode::Local);
+                return match values {
+                    Some(values) => self.let_record(name, id, Vec::new(), values),
+                    None => {
+                        self.declare(name, None, Vec::new());
+                        StmtKind::Skip
+                    }
+                };
+            }
             Init::Value(expr) => {
                 let typed = self.value(expr);
                 let (value, ty) = self.default_type(typed);
-                let local = self.declare(name, ty, None);
-                StmtKind::Let(local, vec![value])
+                let local = self.declare(name, ty, Vec::new());
+                return StmtKind::Let(local, vec![value]);
             }
-            Init::List(list, span) => {
-                let mut ty = None;
-                let mut typed: Vec<Typed> = Vec::with_capacity(list.len());
-                for expr in list {
-                    let value = self.value(expr);
-                    if let (Ty::Known(known), None) = (value.ty, ty) {
-                        ty = Some(known);
-                    }
-                    typed.push(value);
-                }
-                if list.is_empty() {
-                    self.report(
-                        Diagnostic::new("M0406", *span, "an array of 0 elements")
-                            .label("expected at least 1")
-                            .help("an array has at least one element"),
-                    );
-                }
-                let poisoned = typed.iter().any(|value| value.ty == Ty::Poison) || list.is_empty();
-                let ty = ty.unwrap_or(Type::Int);
-                let values = typed
-                    .into_iter()
-                    .map(|value| self.coerce(value, ty))
-                    .collect();
-                let len = u32::try_from(list.len()).ok();
-                let local = self.declare(name, (!poisoned).then_some(ty), len);
-                StmtKind::Let(local, values)
+            Init::List(list, span) => (list, *span),
+            Init::Each { span, .. } => {
+                self.needs_type(name, *span);
+                return StmtKind::Skip;
             }
+        };
+        let mut ty = None;
+        let mut typed: Vec<Typed> = Vec::with_capacity(list.len());
+        for item in list {
+            let Init::Value(expr) = item else {
+                self.needs_type(name, span);
+                return StmtKind::Skip;
+            };
+            let value = self.value(expr);
+            if let (Ty::Known(known), None) = (value.ty, ty) {
+                ty = Some(known);
+            }
+            typed.push(value);
         }
+        if list.is_empty() {
+            self.report(
+                Diagnostic::new("M0406", span, "an array of 0 elements")
+                    .label("expected at least 1")
+                    .help("an array has at least one element"),
+            );
+        }
+        let poisoned = typed.iter().any(|value| value.ty == Ty::Poison) || list.is_empty();
+        let ty = ty.unwrap_or(Type::Int);
+        let values = typed
+            .into_iter()
+            .map(|value| self.coerce(value, ty))
+            .collect();
+        let dims = u32::try_from(list.len()).ok().into_iter().collect();
+        let local = self.declare(name, (!poisoned).then_some(ty), dims);
+        StmtKind::Let(local, values)
+    }
+
+    /// Reports a list whose type must be written.
+    fn needs_type(&mut self, name: Name<'s>, span: Span) {
+        let text = name.text;
+        self.report(
+            Diagnostic::new("M0311", span, format!("`{text}` needs a type"))
+                .label("this list has more than one dimension, or a range")
+                .help(format!("write `let {text}: int[n] = …`")),
+        );
+        self.declare(name, None, Vec::new());
     }
 
     /// A value by itself: literals are `int`.
@@ -419,21 +542,45 @@ impl<'s> Body<'_, 's> {
         let mut seen: FxHashMap<(bool, u32, Option<i64>), Span> = FxHashMap::default();
         let mut types = Vec::with_capacity(left.len());
         for expr in left {
-            let (place, ty) = self.place(expr);
-            types.push(ty);
-            if let Some(place) = place {
+            let (found, of) = match self.struct_of(expr) {
+                None => {
+                    let (place, ty) = self.place(expr);
+                    (place.into_iter().collect(), ty.map(Declared::Plain))
+                }
+                Some(id) => {
+                    let places = match self.selected(expr) {
+                        Some(Selected::Record(record, indices)) => {
+                            self.places_of(record, &indices, expr.span)
+                        }
+                        _ => Vec::new(),
+                    };
+                    let places: Vec<Place> = places.into_iter().map(|(place, _)| place).collect();
+                    (places, Some(Declared::Struct(id)))
+                }
+            };
+            types.push(of);
+            for place in found {
                 if let Some(key) = identity(&place)
                     && let Some(first) = seen.insert(key, expr.span)
                 {
                     self.assigned_twice(expr.span, first);
                 }
+                self.keep_in_range(&place, span);
                 places.push(place);
             }
         }
         let mut values = Vec::with_capacity(right.len());
         for (index, expr) in right.iter().enumerate() {
-            let ty = types.get(index).copied().flatten();
-            values.push(self.value_of_type(expr, ty));
+            match types.get(index).copied().flatten() {
+                Some(Declared::Struct(id)) => {
+                    let fields = self.record_values(id, expr, Mode::Local);
+                    values.extend(fields.into_iter().flatten().flatten());
+                }
+                of => {
+                    let ty = of.and_then(Declared::plain);
+                    values.push(self.value_of_type(expr, ty));
+                }
+            }
         }
         StmtKind::Assign(places, values)
     }
@@ -449,46 +596,49 @@ impl<'s> Body<'_, 's> {
 
     /// What stands left of `:=`, and its type if both are as they should be.
     pub(super) fn place(&mut self, expr: &ast::Expr<'s>) -> (Option<Place>, Option<Type>) {
-        let (name, index) = match &expr.kind {
-            ast::ExprKind::Name(name) => (*name, None),
-            ast::ExprKind::Index(name, index) => (*name, Some(self.index(index))),
-            _ => return (None, None),
+        let (ast::ExprKind::Name(name)
+        | ast::ExprKind::Index(name, _)
+        | ast::ExprKind::Path(name, _)) = &expr.kind
+        else {
+            return (None, None);
         };
-        let meaning = self.resolve(name, Wanted::Value);
-        let (ty, len) = match meaning {
-            Meaning::Poison => return (None, None),
+        let meaning = self.resolve(*name, Wanted::Value);
+        let (depth, len) = match meaning {
             Meaning::Local(id) => {
                 let local = &self.frame.locals[id.0 as usize];
-                (local.ty, local.len)
+                (local.shape.dims.len(), local.len)
             }
             Meaning::Var(id) => {
                 let var = &self.c.program.vars[id.0 as usize];
-                (var.ty, var.len)
+                (var.shape.dims.len(), var.len)
             }
+            Meaning::Record(_) => (1, None),
+            Meaning::Poison => (0, None),
             other => {
-                self.not_a_variable(name, other);
+                if let ast::ExprKind::Index(_, index) = &expr.kind {
+                    self.index(index);
+                }
+                self.not_a_variable(*name, other);
                 return (None, None);
             }
         };
-        if ty == Type::Process {
-            self.handle_as_value(name);
+        if let (ast::ExprKind::Name(_), 1, Some(len)) = (&expr.kind, depth, len) {
+            self.array_without_index(*name, len);
             return (None, None);
         }
-        let place = match (meaning, len, index) {
-            (Meaning::Local(id), None, None) => Place::Local(id),
-            (Meaning::Local(id), Some(_), Some(index)) => Place::LocalElement(id, index),
-            (Meaning::Var(id), None, None) => Place::Shared(id),
-            (Meaning::Var(id), Some(_), Some(index)) => Place::Element(id, index),
-            (_, Some(len), None) => {
-                self.array_without_index(name, len);
-                return (None, None);
+        match self.selected(expr) {
+            Some(Selected::Value(place, ty)) => (Some(place), Some(ty)),
+            Some(Selected::Record(..)) => {
+                // Where a whole one can be assigned, it is not looked at as a place.
+                self.report(
+                    Diagnostic::new("M0313", expr.span, "this is a whole `struct`")
+                        .label("expected a single value")
+                        .help("name a field, as in `m.f`"),
+                );
+                (None, None)
             }
-            _ => {
-                self.scalar_with_index(name);
-                return (None, None);
-            }
-        };
-        (Some(place), Some(ty))
+            _ => (None, None),
+        }
     }
 
     fn not_a_variable(&mut self, name: Name<'s>, meaning: Meaning) {
@@ -501,6 +651,7 @@ impl<'s> Body<'_, 's> {
                 format!("copy it into a local: `let v = {text}`, and assign `v`")
             }
             Meaning::Lock(_) => format!("write `lock({0})` or `unlock({0})`", name.text),
+            Meaning::Alias(_) => "a quantifier or a function only reads".to_owned(),
             _ => "only variables can be assigned".to_owned(),
         };
         let mut diagnostic = Diagnostic::new(

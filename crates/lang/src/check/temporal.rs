@@ -35,6 +35,7 @@ impl<'s> Checker<'s> {
             let locals = watched.map(|watched| watched.declared.clone()).collect();
             let mut body = Body::new(self);
             body.frame.locals = locals;
+            body.temporal = true;
             let condition = body.condition(condition, "a temporal property");
             self.program.conditions.push(condition);
         }

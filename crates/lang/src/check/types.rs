@@ -14,6 +14,7 @@ pub(crate) enum Ty {
 
 /// An expression with its type as far as it is known. Where the type is
 /// [`Ty::Literal`], the types inside the expression are not settled yet.
+#[derive(Clone)]
 pub(super) struct Typed {
     pub expr: Expr,
     pub ty: Ty,
@@ -31,6 +32,7 @@ pub(super) fn show(ty: Type) -> String {
         Type::Signed(bits) => format!("i{bits}"),
         Type::Unsigned(bits) => format!("u{bits}"),
         Type::Process => "process".to_owned(),
+        Type::Enum(_) => "enum".to_owned(),
     }
 }
 
@@ -39,6 +41,7 @@ pub(crate) fn noun(ty: Ty) -> String {
     match ty {
         Ty::Known(Type::Bool) => "a `bool`".to_owned(),
         Ty::Known(Type::Process) => "a process".to_owned(),
+        Ty::Known(Type::Enum(_)) => "a member of an `enum`".to_owned(),
         Ty::Known(ty @ (Type::Int | Type::Signed(_))) => format!("an `{}`", show(ty)),
         Ty::Known(ty) => format!("a `{}`", show(ty)),
         Ty::Literal => "a number".to_owned(),
@@ -51,7 +54,7 @@ pub(crate) fn noun(ty: Ty) -> String {
 pub(crate) fn range(ty: Type) -> (i128, i128) {
     match ty {
         Type::Bool => (0, 1),
-        Type::Int | Type::Process => (i64::MIN.into(), i64::MAX.into()),
+        Type::Int | Type::Process | Type::Enum(_) => (i64::MIN.into(), i64::MAX.into()),
         Type::Signed(bits) => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
         Type::Unsigned(bits) => (0, (1 << bits) - 1),
     }

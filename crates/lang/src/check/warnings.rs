@@ -10,7 +10,8 @@ use mazurka_diagnostics::{Diagnostic, finish};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::syntax::ast::{
-    Expr, ExprKind, File, Init, Item, Name, PropertyKind, Spawned, Stmt, StmtKind, Text, TypeExpr,
+    Base, Expr, ExprKind, File, Init, Item, Name, Over, PropertyKind, Selector, Spawned, Stmt,
+    StmtKind, Text, TypeExpr,
 };
 
 /// What becomes of a name.
@@ -153,7 +154,18 @@ impl<'s> Survey<'s> {
                 init.iter().for_each(|init| self.init(init));
             }
             Item::Lock { len, .. } => len.iter().for_each(|len| self.expr(len)),
-            Item::Const { value, .. } => self.expr(value),
+            Item::Const { value, .. } => self.init(value),
+            Item::Struct { fields, .. } => fields.iter().for_each(|(_, ty)| self.size(ty)),
+            Item::Function(function) => {
+                let params = function.params.iter().map(|(name, _)| *name);
+                let lets = function.lets.iter().map(|(name, _)| *name);
+                self.inside = Some(function.name.text);
+                self.scope(params.chain(lets), |survey| {
+                    function.lets.iter().for_each(|(_, value)| survey.expr(value));
+                    survey.expr(&function.value);
+                });
+                self.inside = None;
+            }
             Item::Proc { name, params, body } => {
                 self.inside = Some(name.text);
                 let params = params.iter().map(|(name, _)| *name);
@@ -179,7 +191,8 @@ impl<'s> Survey<'s> {
                 let param = range.iter().map(|range| range.name);
                 self.scope(param, |survey| survey.block(body));
             }
-            Item::Temporal { .. } // They were looked at first, for the locals that they name.
+            Item::Enum { .. }
+            | Item::Temporal { .. } // They were looked at first, for the locals that they name.
             | Item::Allows(..) | Item::ExpectsDeterminism(_) | Item::Atomicity(..) => {}
         }
     }
@@ -259,7 +272,7 @@ impl<'s> Survey<'s> {
 
     fn stmt(&mut self, stmt: &Stmt<'s>) {
         match &stmt.kind {
-            StmtKind::Poison | StmtKind::Skip | StmtKind::End => {}
+            StmtKind::Poison | StmtKind::Skip | StmtKind::End | StmtKind::Leave(_) => {}
             StmtKind::Block(body) | StmtKind::Atomic(body) => self.block(body),
             StmtKind::Assign(places, values) => {
                 places.iter().for_each(|place| self.place(place));
@@ -278,6 +291,11 @@ impl<'s> Survey<'s> {
                 self.expr(test);
                 self.block(then);
                 self.block(other);
+            }
+            StmtKind::Match(value, cases) => {
+                self.expr(value);
+                cases.cases.iter().for_each(|(_, body)| self.block(body));
+                cases.other.iter().for_each(|(_, body)| self.block(body));
             }
             StmtKind::While {
                 test,
@@ -366,18 +384,39 @@ impl<'s> Survey<'s> {
                 self.write(*name);
                 self.expr(index);
             }
+            ExprKind::Path(name, selectors) => {
+                self.write(*name);
+                self.selectors(selectors);
+            }
             _ => self.expr(place),
         }
     }
 
+    fn selectors(&mut self, selectors: &[Selector<'s>]) {
+        for selector in selectors {
+            if let Selector::Index(index) = selector {
+                self.expr(index);
+            }
+        }
+    }
+
     fn size(&mut self, ty: &TypeExpr<'s>) {
-        ty.len.iter().for_each(|len| self.expr(len));
+        ty.dims.iter().for_each(|len| self.expr(len));
+        if let Base::Range(from, to) = &ty.base {
+            self.expr(from);
+            self.expr(to);
+        }
     }
 
     fn init(&mut self, init: &Init<'s>) {
         match init {
             Init::Value(value) => self.expr(value),
-            Init::List(values, _) => values.iter().for_each(|value| self.expr(value)),
+            Init::List(values, _) => values.iter().for_each(|value| self.init(value)),
+            Init::Each { value, range, .. } => {
+                self.expr(&range.from);
+                self.expr(&range.to);
+                self.scope(std::iter::once(range.name), |survey| survey.init(value));
+            }
         }
     }
 
@@ -396,8 +435,33 @@ impl<'s> Survey<'s> {
                 ..
             } => {
                 self.watched.insert(local.text);
-                let parts = instance.iter().chain(index);
-                parts.for_each(|part| self.expr(part));
+                self.expr(instance);
+                index.iter().for_each(|index| self.expr(index));
+            }
+            ExprKind::Path(name, selectors) => {
+                self.read(*name);
+                // In a temporal property it may be a local of a process.
+                if let [Selector::Field(local), ..] = &selectors[..] {
+                    self.watched.insert(local.text);
+                }
+                self.selectors(selectors);
+            }
+            ExprKind::Record(_, fields) => fields.iter().for_each(|(_, value)| self.expr(value)),
+            ExprKind::Quantified(quantified) => {
+                match &quantified.over {
+                    Over::Range(from, to) => {
+                        self.expr(from);
+                        self.expr(to);
+                    }
+                    Over::Array(array) => self.expr(array),
+                }
+                let name = std::iter::once(quantified.name);
+                self.scope(name, |survey| survey.expr(&quantified.body));
+            }
+            ExprKind::Match(value, cases) => {
+                self.expr(value);
+                cases.cases.iter().for_each(|(_, value)| self.expr(value));
+                cases.other.iter().for_each(|(_, value)| self.expr(value));
             }
             ExprKind::Operation { place, args, .. } => {
                 self.expr(place);

@@ -322,6 +322,8 @@ impl Walk<'_> {
             Op::Const(_)
             | Op::Local(_)
             | Op::LocalAt(_)
+            | Op::Pick(..)
+            | Op::Within(_)
             | Op::Not
             | Op::Neg(_)
             | Op::Arith(..)
@@ -479,6 +481,8 @@ impl Walk<'_> {
                 Op::Const(_)
                 | Op::Local(_)
                 | Op::LocalAt(_)
+                | Op::Pick(..)
+                | Op::Within(_)
                 | Op::Load(_)
                 | Op::LoadAt(_)
                 | Op::Not

@@ -6,7 +6,7 @@
 //! with an endless body that runs for ever is ordinary; if any other does, in a cycle that a fair
 //! scheduler can follow, it is a livelock.
 
-use crate::check::hir::{Expr, ExprKind, ProcedureId, Program, Stmt, StmtKind, Type};
+use crate::check::hir::{Expr, ExprKind, Leave, ProcedureId, Program, Stmt, StmtKind, Type};
 
 /// Where a process may get to from some statements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,6 +17,10 @@ struct Ways {
     out: bool,
     /// Into a loop that it never leaves.
     stays: bool,
+    /// Behind the loop around them, to its next round, or behind the procedure.
+    breaks: bool,
+    continues: bool,
+    returns: bool,
 }
 
 impl Ways {
@@ -24,6 +28,9 @@ impl Ways {
         on: false,
         out: false,
         stays: false,
+        breaks: false,
+        continues: false,
+        returns: false,
     };
     const ON: Ways = Ways {
         on: true,
@@ -35,6 +42,27 @@ impl Ways {
             on: self.on || other.on,
             out: self.out || other.out,
             stays: self.stays || other.stays,
+            breaks: self.breaks || other.breaks,
+            continues: self.continues || other.continues,
+            returns: self.returns || other.returns,
+        }
+    }
+
+    /// Those of a body of a loop, as one round that leads on to the next.
+    fn round(self) -> Ways {
+        Ways {
+            on: self.on || self.continues,
+            continues: false,
+            ..self
+        }
+    }
+
+    /// Those behind the loop.
+    fn left(self) -> Ways {
+        Ways {
+            on: self.on || self.breaks,
+            breaks: false,
+            ..self
         }
     }
 }
@@ -54,7 +82,12 @@ impl Ends {
         };
         loop {
             let bodies = program.procedures.iter();
-            let next: Vec<Ways> = bodies.map(|p| ends.list(&p.body)).collect();
+            let next = bodies.map(|p| ends.list(&p.body)).map(|ways| Ways {
+                on: ways.on || ways.returns,
+                returns: false,
+                ..ways
+            });
+            let next: Vec<Ways> = next.collect();
             if next == ends.procedures {
                 return ends;
             }
@@ -90,6 +123,12 @@ impl Ends {
                 ..Ways::NOWHERE
             },
             StmtKind::Error(_) => Ways::NOWHERE,
+            StmtKind::Leave(leave) => Ways {
+                breaks: *leave == Leave::Loop,
+                continues: *leave == Leave::Round,
+                returns: *leave == Leave::Procedure,
+                ..Ways::NOWHERE
+            },
             StmtKind::Block(body) | StmtKind::Atomic(body) => self.list(body),
             StmtKind::Guard(_, body) => self.stmt(body),
             StmtKind::If(test, then, other) => match constant(test) {
@@ -104,13 +143,15 @@ impl Ends {
                 test, bound, body, ..
             } => {
                 let most = bound.as_ref().map(|(most, _)| *most);
-                repeated(constant(test), most, self.list(body))
+                repeated(constant(test), most, self.list(body).round()).left()
             }
-            StmtKind::GuardedLoop(test, body) => repeated(constant(test), None, self.stmt(body)),
+            StmtKind::GuardedLoop(test, body) => {
+                repeated(constant(test), None, self.stmt(body).round()).left()
+            }
             StmtKind::For { from, to, body, .. } => match rounds(from, to) {
                 Some(false) => Ways::ON,
-                Some(true) => self.list(body),
-                None => Ways::ON.or(self.list(body)),
+                Some(true) => self.list(body).round().left(),
+                None => Ways::ON.or(self.list(body).round().left()),
             },
             StmtKind::Call(ProcedureId(callee), _) => self.procedures[*callee as usize],
             StmtKind::Skip
@@ -169,6 +210,7 @@ mod tests {
                 "var x: int = 0
                  proc serve() {{ while true {{ x := 1 - x }} }}
                  proc once() {{ x := 1 }}
+                 proc leave() {{ while true {{ if x == 1 {{ return }}; x := 1 - x }} }}
                  process {{ {body} }}"
             );
             crate::load(&source, &[]).unwrap_or_else(|e| panic!("{body}: {e:?}"))
@@ -202,6 +244,12 @@ mod tests {
             ("while (true)[3] { serve() }", true),
             ("while (true)[3] { x := 1 }", false),
             ("let p = spawn { serve() }; join p", false),
+            ("while true { if x == 1 { break }; x := 1 - x }", false),
+            ("while true { if x == 1 { continue }; x := 1 - x }", true),
+            ("while true { while true { break }; x := 1 - x }", true),
+            ("while (true)[3] { continue; serve() }", false),
+            ("for i in 0..2 { if x == 1 { break }; serve() }", false),
+            ("leave()", false),
         ] {
             let program = program(body);
             let ends = Ends::new(&program);

@@ -126,6 +126,8 @@ fn effect(op: Op) -> Effect {
         | Op::Compare(..)
         | Op::And
         | Op::Or
+        | Op::Pick(..)
+        | Op::Within(_)
         | Op::Select(_)
         | Op::Input(_)
         | Op::Choose

@@ -81,6 +81,10 @@ pub(crate) enum Op {
     Const(i64),
     Local(u32),
     LocalAt(Range),
+    /// Takes an index, and under it the elements of a constant array; leaves the element.
+    Pick(u32, Type),
+    /// Fails if the operand is no index of a dimension of this size.
+    Within(u32),
     Load(u32),
     LoadAt(Range),
     Not,

@@ -90,15 +90,6 @@ pub(crate) fn compare(op: Compare, unsigned: bool, a: i64, b: i64) -> bool {
     }
 }
 
-/// A value as the source would write it.
-pub(crate) fn show(value: i64, ty: Type) -> String {
-    match ty {
-        Type::Bool => (value != 0).to_string(),
-        Type::Unsigned(_) => (value as u64).to_string(),
-        _ => value.to_string(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,7 +108,6 @@ mod tests {
         );
         let u64 = Type::Unsigned(64);
         assert_eq!(arith(Arith::Sub, u64, 0, 1), Ok(-1));
-        assert_eq!(show(-1, u64), "18446744073709551615");
         assert_eq!(arith(Arith::Div, u64, -1, 2), Ok(i64::MAX));
         assert!(compare(Compare::Lt, true, 1, -1));
         assert!(!compare(Compare::Lt, false, 1, -1));

@@ -59,6 +59,8 @@ fn computes(op: Op) -> bool {
         | Op::Const(_)
         | Op::Local(_)
         | Op::LocalAt(_)
+        | Op::Pick(..)
+        | Op::Within(_)
         | Op::Not
         | Op::Neg(_)
         | Op::Arith(..)

@@ -10,6 +10,13 @@ pub struct Shared<'a> {
     procedures: Vec<bool>,
 }
 
+/// Whether an expression reads shared memory.
+pub(crate) fn reads_shared(expr: &Expr) -> bool {
+    let mut found = false;
+    expr.walk(&mut |e| found |= matches!(e.kind, ExprKind::Shared(_) | ExprKind::Element(..)));
+    found
+}
+
 impl<'a> Shared<'a> {
     /// Looks at the program once.
     pub fn new(program: &'a Program) -> Self {

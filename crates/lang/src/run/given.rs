@@ -83,7 +83,10 @@ impl Machine {
     pub(crate) fn initial_inputs(&self) -> impl Iterator<Item = Binding> {
         self.code.unknown_cells().map(|cell| Binding {
             name: self.code.cell_name(cell),
-            value: numbers::show(self.code.initial[cell as usize], self.code.cell_type(cell)),
+            value: {
+                let value = self.code.initial[cell as usize];
+                self.code.program.show(value, self.code.cell_type(cell))
+            },
         })
     }
 

@@ -9,7 +9,7 @@ use super::cpu::Undo;
 use super::domain::{Domain, Halt, Log, Obstacle, Selected, StepInProgress, Value, Values};
 use crate::check::hir::Type;
 use crate::code::fault::Fault;
-use crate::code::{Arith, Code, Compare, Op};
+use crate::code::{Arith, Code, Compare, Op, Range};
 
 /// To replace an element that may be any one costs some terms.
 const ELEMENTS_BETWEEN_LOOKS: u32 = 1024;
@@ -69,6 +69,8 @@ impl<D: Domain> Work<'_, '_, D> {
                     };
                     self.operands.push(value);
                 }
+                Op::Pick(len, ty) => self.pick(len, ty)?,
+                Op::Within(len) => self.within(len)?,
                 Op::Load(cell) => {
                     self.step.event.touched.push(Access::read(cell));
                     self.operands.push(self.cells[cell as usize]);
@@ -233,6 +235,41 @@ impl<D: Domain> Work<'_, '_, D> {
     fn arith(&mut self, op: Arith, ty: Type, a: Value<D>, b: Value<D>) -> Result<Value<D>, Halt> {
         self.domain.admit(self.step, op, b)?;
         Ok(self.domain.values().arith(op, ty, a, b)?)
+    }
+
+    /// An element of a constant array.
+    fn pick(&mut self, len: u32, ty: Type) -> Result<(), Halt> {
+        let index = pop(self.operands);
+        let range = Range { first: 0, len };
+        let first = self.operands.len() - len as usize;
+        let value = match self.domain.select(self.step, range, index)? {
+            Selected::At(at) => self.operands[first + at as usize],
+            Selected::Somewhere(index) => {
+                let elements = self.operands[first..].to_vec();
+                self.domain.element(ty, &elements, index)
+            }
+        };
+        self.operands.truncate(first);
+        self.operands.push(value);
+        Ok(())
+    }
+
+    /// An index of a dimension. It may be of any type, and is an `int` then.
+    fn within(&mut self, len: u32) -> Result<(), Halt> {
+        let index = pop(self.operands);
+        let value = match self
+            .domain
+            .select(self.step, Range { first: 0, len }, index)?
+        {
+            Selected::At(at) => self.domain.values().constant(at.into()),
+            Selected::Somewhere(index) => {
+                let all = 0..i64::from(len);
+                let all: Vec<_> = all.map(|at| self.domain.values().constant(at)).collect();
+                self.domain.element(Type::Int, &all, index)
+            }
+        };
+        self.operands.push(value);
+        Ok(())
     }
 
     /// Between the elements of an array that may be large.
@@ -409,6 +446,20 @@ pub(crate) fn peek<V: Values>(
                     _ => locals,
                 };
                 element(range, index).map(|at| operands.push(from[at as usize]))
+            }
+            Op::Pick(len, _) => {
+                let index = values.known(operands.pop()?)?;
+                let first = operands.len() - len as usize;
+                element(Range { first: 0, len }, index).map(|at| {
+                    let value = operands[first + at as usize];
+                    operands.truncate(first);
+                    operands.push(value);
+                })
+            }
+            Op::Within(len) => {
+                let index = values.known(operands.pop()?)?;
+                let index = element(Range { first: 0, len }, index);
+                index.map(|at| operands.push(values.constant(at.into())))
             }
             Op::Arith(Arith::Div | Arith::Rem, _) if values.known(*operands.last()?).is_none() => {
                 return None;

@@ -1,6 +1,8 @@
 //! The syntax tree, as written: names unresolved, nothing folded.
 
-use crate::check::hir::{Atomicity, BinaryOp, Type, UnaryOp};
+use std::rc::Rc;
+
+use crate::check::hir::{Atomicity, BinaryOp, Leave, Type, UnaryOp};
 use mazurka_core::Kinds;
 use mazurka_diagnostics::Span;
 
@@ -31,11 +33,20 @@ pub(crate) enum Item<'s> {
     },
     Const {
         name: Name<'s>,
-        value: Expr<'s>,
+        value: Init<'s>,
     },
+    Enum {
+        name: Name<'s>,
+        members: Vec<Name<'s>>,
+    },
+    Struct {
+        name: Name<'s>,
+        fields: Vec<Param<'s>>,
+    },
+    Function(Rc<Function<'s>>),
     Proc {
         name: Name<'s>,
-        params: Vec<(Name<'s>, TypeExpr<'s>)>,
+        params: Vec<Param<'s>>,
         body: Vec<Stmt<'s>>,
     },
     Property {
@@ -69,6 +80,19 @@ pub(crate) enum Item<'s> {
     },
 }
 
+/// A parameter or a field, with its type; names in one list share it.
+pub(crate) type Param<'s> = (Name<'s>, Rc<TypeExpr<'s>>);
+
+/// `fn f(a: int): int { let b = a + 1; b * b }`
+#[derive(Debug)]
+pub(crate) struct Function<'s> {
+    pub name: Name<'s>,
+    pub params: Vec<Param<'s>>,
+    pub result: TypeExpr<'s>,
+    pub lets: Vec<(Name<'s>, Expr<'s>)>,
+    pub value: Expr<'s>,
+}
+
 /// `(i in a..b)`
 #[derive(Debug)]
 pub(crate) struct Range<'s> {
@@ -92,21 +116,50 @@ pub(crate) enum TemporalKind {
     LeadsTo,
 }
 
-/// A type; `base` is `None` where it could not be read (and that was reported).
+/// A type.
 #[derive(Debug)]
 pub(crate) struct TypeExpr<'s> {
     /// `atomic` before it, where it stands.
     pub atomic: Option<Span>,
-    pub base: Option<Type>,
-    pub len: Option<Box<Expr<'s>>>,
+    pub base: Base<'s>,
+    /// The size of each dimension.
+    pub dims: Vec<Expr<'s>>,
     pub span: Span,
+}
+
+/// What the elements of a type are.
+#[derive(Debug)]
+pub(crate) enum Base<'s> {
+    /// Could not be read, and that was reported.
+    Poison,
+    Plain(Type),
+    /// An `enum` or a `struct`.
+    Named(Name<'s>),
+    /// `a..b`
+    Range(Box<Expr<'s>>, Box<Expr<'s>>),
 }
 
 /// An initial value: one for all, or one for each element.
 #[derive(Debug)]
 pub(crate) enum Init<'s> {
     Value(Expr<'s>),
-    List(Vec<Expr<'s>>, Span),
+    List(Vec<Init<'s>>, Span),
+    /// `[e for i in a..b]`
+    Each {
+        value: Box<Init<'s>>,
+        range: Range<'s>,
+        span: Span,
+    },
+}
+
+impl Init<'_> {
+    /// Where it stands.
+    pub fn span(&self) -> Span {
+        match self {
+            Init::Value(expr) => expr.span,
+            Init::List(_, span) | Init::Each { span, .. } => *span,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -131,6 +184,7 @@ pub(crate) enum StmtKind<'s> {
     },
     GuardedLoop(Expr<'s>, Box<Stmt<'s>>),
     If(Expr<'s>, Vec<Stmt<'s>>, Vec<Stmt<'s>>),
+    Match(Expr<'s>, Cases<'s, Vec<Stmt<'s>>>),
     While {
         test: Expr<'s>,
         bound: Option<Expr<'s>>,
@@ -159,6 +213,7 @@ pub(crate) enum StmtKind<'s> {
     Assert(Expr<'s>, Option<Text<'s>>),
     Assume(Expr<'s>),
     Error(Option<Text<'s>>),
+    Leave(Leave),
 }
 
 /// A string, as it stands in the source.
@@ -190,13 +245,21 @@ pub(crate) enum ExprKind<'s> {
     Bool(bool),
     Name(Name<'s>),
     Index(Name<'s>, Box<Expr<'s>>),
-    /// `p.x`, `p(1).x`, `p.a[2]`: a local of a process, in a temporal property.
+    /// `a[i][j]`, `m.from`, `q[i].from`: more than one index, or a field.
+    Path(Name<'s>, Vec<Selector<'s>>),
+    /// `p(1).x`, `p(1).a[2]`: a local of a process, in a temporal property.
     LocalOf {
         process: Name<'s>,
-        instance: Option<Box<Expr<'s>>>,
+        instance: Box<Expr<'s>>,
         local: Name<'s>,
         index: Option<Box<Expr<'s>>>,
     },
+    /// `Msg(from: 1, kind: Ping)`
+    Record(Name<'s>, Vec<(Name<'s>, Expr<'s>)>),
+    /// `forall i in 0..n: e`
+    Quantified(Box<Quantified<'s>>),
+    /// `match s { Idle: 0, Busy, Done: 1 }`
+    Match(Box<Expr<'s>>, Cases<'s, Expr<'s>>),
     /// `x.load(acquire)`, `a[i].fetch_add(1, relaxed)`: an operation on an atomic variable.
     Operation {
         place: Box<Expr<'s>>,
@@ -210,4 +273,63 @@ pub(crate) enum ExprKind<'s> {
     If(Box<Expr<'s>>, Box<Expr<'s>>, Box<Expr<'s>>),
     Input(Option<TypeExpr<'s>>),
     Choose(Box<Expr<'s>>, Box<Expr<'s>>),
+}
+
+/// What follows a name.
+#[derive(Debug)]
+pub(crate) enum Selector<'s> {
+    Index(Expr<'s>),
+    Field(Name<'s>),
+}
+
+/// The cases of a `match`, and what stands behind `else`.
+#[derive(Debug)]
+pub(crate) struct Cases<'s, T> {
+    /// Some members, and what is done or given for them.
+    pub cases: Vec<(Vec<Name<'s>>, T)>,
+    pub other: Option<(Span, Box<T>)>,
+}
+
+/// How the values of an expression are put together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Quantifier {
+    Forall,
+    Exists,
+    Count,
+    Sum,
+    Min,
+    Max,
+}
+
+impl Quantifier {
+    pub const ALL: [(&'static str, Self); 6] = [
+        ("forall", Self::Forall),
+        ("exists", Self::Exists),
+        ("count", Self::Count),
+        ("sum", Self::Sum),
+        ("min", Self::Min),
+        ("max", Self::Max),
+    ];
+
+    /// How it is written.
+    pub fn word(self) -> &'static str {
+        let found = Self::ALL.iter().find(|(_, one)| *one == self);
+        found.map_or("", |(word, _)| word)
+    }
+}
+
+/// An expression for each number of a range, or for each element of an array.
+#[derive(Debug)]
+pub(crate) struct Quantified<'s> {
+    pub quantifier: Quantifier,
+    pub name: Name<'s>,
+    pub over: Over<'s>,
+    pub body: Expr<'s>,
+}
+
+/// What a quantifier goes through.
+#[derive(Debug)]
+pub(crate) enum Over<'s> {
+    Range(Expr<'s>, Expr<'s>),
+    Array(Expr<'s>),
 }

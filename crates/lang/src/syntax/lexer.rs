@@ -283,9 +283,9 @@ impl Lexer<'_, '_> {
 
     fn sign(&mut self) {
         let rest = self.rest();
-        // Elsewhere a dot is a word of another language.
+        // Between a variable and its field or operation; elsewhere it is of another language.
         let dotted = rest.strip_prefix('.').filter(|rest| !rest.starts_with('.'));
-        if dotted.is_some_and(|rest| self.temporal || opens_call(rest)) {
+        if dotted.is_some_and(|rest| self.temporal || opens_name(rest)) {
             return self.push(Kind::Dot, self.at + 1);
         }
         let known = SIGNS.iter().find(|(sign, _)| rest.starts_with(sign));
@@ -367,12 +367,11 @@ pub(crate) fn escaped(c: char) -> char {
     }
 }
 
-/// Whether a name and an opening parenthesis stand here, as behind the dot of an operation. What is
-/// a word of the language is none.
-fn opens_call(text: &str) -> bool {
-    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+/// Whether a name stands here, and no word of the language.
+fn opens_name(text: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let rest = text.trim_start_matches(is_part);
     let name = &text[..text.len() - rest.len()];
     let known = KEYWORDS.iter().any(|(word, _)| *word == name);
-    !name.is_empty() && !known && rest.starts_with('(')
+    name.starts_with(|c: char| c.is_alphabetic() || c == '_') && !known
 }

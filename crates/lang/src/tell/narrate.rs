@@ -8,7 +8,6 @@ use mazurka_core::{
 
 use crate::check::hir::{Message, Property, Type};
 use crate::code::fault::{Fault, Site};
-use crate::code::numbers::show;
 use crate::code::{Action, Checked, Code, Note, Op};
 use crate::run::machine::Machine;
 use crate::run::{Heard, Listener, Obstacle, evaluate, input_name};
@@ -133,7 +132,7 @@ impl Listener for Scribe {
                     Some(cell) => format!(
                         "{} := {}",
                         code.cell_name(cell),
-                        show(top, code.cell_type(cell))
+                        code.program.show(top, code.cell_type(cell))
                     ),
                     None => "write an element".to_owned(),
                 })
@@ -158,23 +157,21 @@ impl Code {
                 .partition_point(|&first| first <= cell)
                 .checked_sub(1)
         };
-        let (name, len, first) = if cell >= self.first_lock {
+        if cell >= self.first_lock {
             let Some(at) = find(&self.lock_cells) else {
                 return String::new();
             };
             let lock = &self.program.locks[at];
-            (&lock.name, lock.len, self.lock_cells[at])
-        } else {
-            let Some(at) = find(&self.first_cells) else {
-                return String::new();
+            return match lock.len {
+                Some(_) => format!("{}[{}]", lock.name, cell - self.lock_cells[at]),
+                None => lock.name.clone(),
             };
-            let var = &self.program.vars[at];
-            (&var.name, var.len, self.first_cells[at])
-        };
-        match len {
-            Some(_) => format!("{name}[{}]", cell - first),
-            None => name.clone(),
         }
+        let Some(at) = find(&self.first_cells) else {
+            return String::new();
+        };
+        let shape = &self.program.vars[at].shape;
+        shape.element(cell - self.first_cells[at])
     }
 
     /// The type of the local whose slot this is, in the body of an instruction.
@@ -449,7 +446,8 @@ impl Narrator for Machine {
                 let ty = self.asked.get(&(process, number)).copied();
                 let ty = ty.unwrap_or(Type::Int);
                 let value = self.code.inputs.get(&name).copied().unwrap_or(0);
-                let value = show(crate::code::numbers::wrap(value, ty), ty);
+                let value = crate::code::numbers::wrap(value, ty);
+                let value = self.code.program.show(value, ty);
                 inputs.push(Binding { name, value });
             }
         }
@@ -466,18 +464,10 @@ impl Narrator for Machine {
             .map(|(at, var)| {
                 let first = self.code.first_cells[at] as usize;
                 let cells = &self.state.cells[first..first + var.len.unwrap_or(1) as usize];
-                // An array may have a million elements, so they are written into one text.
-                let mut value = String::new();
-                for (at, &cell) in cells.iter().enumerate() {
-                    value += if at > 0 { ", " } else { "" };
-                    value += &show(cell, var.ty);
-                }
+                let program = &self.code.program;
                 Binding {
                     name: var.name.clone(),
-                    value: match var.len {
-                        Some(_) => format!("[{value}]"),
-                        None => value,
-                    },
+                    value: var.shape.list(|at| program.show(cells[at], var.ty)),
                 }
             })
             .collect()
@@ -515,7 +505,8 @@ impl Machine {
         let before = self.before_last_step();
         let mut cells: Vec<u32> = before.keys().copied().collect();
         cells.sort_unstable();
-        let value = |cell: u32, value| show(value, self.code.cell_type(cell));
+        let program = &self.code.program;
+        let value = |cell: u32, value| program.show(value, self.code.cell_type(cell));
         let change = |cell: u32| {
             let (from, to) = (before[&cell], self.state.cells[cell as usize]);
             (from != to).then(|| Change {

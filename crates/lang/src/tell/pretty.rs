@@ -1,8 +1,7 @@
 //! Expressions and statements as text, for labels: with the values of locals in place of
 //! their names (guarded-command paper, section 6, local scopes).
 
-use crate::check::hir::{BinaryOp, Expr, ExprKind, LocalId, Place, UnaryOp};
-use crate::code::numbers::show;
+use crate::check::hir::{BinaryOp, Expr, ExprKind, LocalId, Place, Shape, UnaryOp};
 use crate::code::{Action, Code, Layout};
 
 /// What locals stand for: their values in a frame.
@@ -20,8 +19,10 @@ impl Scope<'_> {
 
     fn local(&self, local: LocalId) -> String {
         let known = &self.layout.names[local.0 as usize];
-        self.slot(local, 0)
-            .map_or_else(|| known.name.clone(), |value| show(value, known.ty))
+        self.slot(local, 0).map_or_else(
+            || known.name.clone(),
+            |value| self.code.program.show(value, known.ty),
+        )
     }
 
     /// The value of a local that holds a process.
@@ -48,7 +49,19 @@ impl Scope<'_> {
         let (text, strength) = match &expr.kind {
             ExprKind::Const(value) => match self.code.constant_at(expr.span) {
                 Some(name) => (name.to_owned(), 9),
-                None => (show(*value, expr.ty), if *value < 0 { 7 } else { 9 }),
+                None => {
+                    let strength = if *value < 0 { 7 } else { 9 };
+                    (self.code.program.show(*value, expr.ty), strength)
+                }
+            },
+            _ if self.code.program.expanded.contains(&expr.span) => {
+                let text = expr.span.text(&self.code.source);
+                let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+                (words, if text.ends_with([')', '}']) { 9 } else { 0 })
+            }
+            ExprKind::Table(table, index) => match &table.shape {
+                Some(shape) => (self.element(shape, index), 9),
+                None => return self.tight(index, around),
             },
             ExprKind::Local(local) => (self.local(*local), 9),
             ExprKind::LocalElement(local, index) => {
@@ -58,13 +71,16 @@ impl Scope<'_> {
                     (at < known.len.unwrap_or(1) as usize).then(|| self.slot(*local, at))?
                 });
                 let text = match value {
-                    Some(value) => show(value, known.ty),
-                    None => format!("{}[{}]", known.name, self.expr(index)),
+                    Some(value) => self.code.program.show(value, known.ty),
+                    None => self.element(&known.shape, index),
                 };
                 (text, 9)
             }
             ExprKind::Shared(v) => (var(*v).clone(), 9),
-            ExprKind::Element(v, index) => (format!("{}[{}]", var(*v), self.expr(index)), 9),
+            ExprKind::Element(v, index) => {
+                let shape = &self.code.program.vars[v.0 as usize].shape;
+                (self.element(shape, index), 9)
+            }
             ExprKind::Unary(UnaryOp::Not, e) => (format!("!{}", self.tight(e, 8)), 8),
             ExprKind::Unary(UnaryOp::Neg, e) => (format!("-{}", self.tight(e, 8)), 8),
             ExprKind::Binary(op, a, b) => {
@@ -90,6 +106,22 @@ impl Scope<'_> {
         }
     }
 
+    /// An element of an array, whose index is the place in the flat one.
+    fn element(&self, shape: &Shape, index: &Expr) -> String {
+        let indices = flat_indices(&shape.dims, index);
+        let indices: Vec<String> = match indices {
+            Some(indices) => indices.into_iter().map(|e| self.expr(e)).collect(),
+            None => match index.kind {
+                ExprKind::Const(at) if shape.dims.len() > 1 => {
+                    return u32::try_from(at)
+                        .map_or_else(|_| shape.named(&[at.to_string()]), |at| shape.element(at));
+                }
+                _ => vec![self.expr(index)],
+            },
+        };
+        shape.named(&indices)
+    }
+
     pub fn negation(&self, expr: &Expr) -> String {
         match &expr.kind {
             ExprKind::Unary(UnaryOp::Not, e) => self.expr(e),
@@ -109,19 +141,11 @@ impl Scope<'_> {
         match place {
             Place::Local(local) => self.layout.names[local.0 as usize].name.clone(),
             Place::LocalElement(local, index) => {
-                format!(
-                    "{}[{}]",
-                    self.layout.names[local.0 as usize].name,
-                    self.expr(index)
-                )
+                self.element(&self.layout.names[local.0 as usize].shape, index)
             }
             Place::Shared(var) => self.code.program.vars[var.0 as usize].name.clone(),
             Place::Element(var, index) => {
-                format!(
-                    "{}[{}]",
-                    self.code.program.vars[var.0 as usize].name,
-                    self.expr(index)
-                )
+                self.element(&self.code.program.vars[var.0 as usize].shape, index)
             }
         }
     }
@@ -132,6 +156,10 @@ impl Scope<'_> {
             Action::Assign(places, values) => {
                 let places: Vec<_> = places.iter().map(|p| self.place(p)).collect();
                 format!("{} := {}", places.join(", "), self.list(values))
+            }
+            // What a `match` is about.
+            Action::Let(name, values) if name.starts_with('$') => {
+                format!("match {}", self.list(values))
             }
             Action::Let(name, values) => format!("let {name} = {}", self.list(values)),
             Action::Lock(verb, lock, index) => {
@@ -151,6 +179,28 @@ impl Scope<'_> {
             Action::Join(_) => "join".to_owned(),
         }
     }
+}
+
+/// The indices that the checker has put together: `(i * m + j) * n + k`.
+fn flat_indices<'e>(dims: &[u32], index: &'e Expr) -> Option<Vec<&'e Expr>> {
+    let mut rest = index;
+    let mut indices = Vec::with_capacity(dims.len());
+    for &dim in dims.iter().skip(1).rev() {
+        let ExprKind::Binary(BinaryOp::Add, rows, last) = &rest.kind else {
+            return None;
+        };
+        let ExprKind::Binary(BinaryOp::Mul, outer, size) = &rows.kind else {
+            return None;
+        };
+        if !matches!(size.kind, ExprKind::Const(size) if size == i64::from(dim)) {
+            return None;
+        }
+        indices.push(&**last);
+        rest = outer;
+    }
+    indices.push(rest);
+    indices.reverse();
+    Some(indices)
 }
 
 fn operator(op: BinaryOp) -> (&'static str, u8) {

@@ -5,7 +5,6 @@ use mazurka_core::{HeldLock, Narrator, ProcessId};
 use mazurka_diagnostics::Span;
 
 use crate::check::hir::Type;
-use crate::code::numbers::show;
 use crate::code::{Code, Note, Op};
 use crate::run::machine::Machine;
 use crate::run::state::Life;
@@ -105,16 +104,12 @@ impl Machine {
                 continue;
             }
             let values = &locals[slots.start as usize..slots.end as usize];
-            let values: Vec<String> = values.iter().map(|&v| self.shown(v, local.ty)).collect();
             into.push(Binding {
                 name: match code.procedure_at(*pc) {
                     Some(procedure) => format!("{procedure}.{}", local.name),
                     None => local.name.clone(),
                 },
-                value: match local.len {
-                    Some(_) => format!("[{}]", values.join(", ")),
-                    None => values.concat(),
-                },
+                value: local.shape.list(|at| self.shown(values[at], local.ty)),
             });
         }
     }
@@ -122,7 +117,7 @@ impl Machine {
     fn shown(&self, value: i64, ty: Type) -> String {
         match ty {
             Type::Process => self.name_of(self.table.path(ProcessId(value as u32))),
-            _ => show(value, ty),
+            _ => self.code.program.show(value, ty),
         }
     }
 }

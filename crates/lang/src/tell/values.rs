@@ -4,8 +4,8 @@ use mazurka_core::record::Binding;
 use mazurka_core::{ProcessPath, Temporal};
 
 use crate::Machine;
-use crate::check::hir::{BinaryOp, Expr, ExprKind, Local, LocalOf, Message, Type, UnaryOp};
-use crate::code::numbers::{arith, compare, negate, show};
+use crate::check::hir::{BinaryOp, Expr, ExprKind, LocalOf, Message, Type, UnaryOp};
+use crate::code::numbers::{arith, compare, negate};
 use crate::code::{Arith, Compare, Layout};
 use crate::tell::pretty::Scope;
 
@@ -23,10 +23,12 @@ pub(crate) fn watched_by(machine: &Machine, property: Temporal) -> Vec<Binding> 
     };
     let named = |watched: &LocalOf| {
         let process = code.names.show(&ProcessPath::root(watched.process));
-        Local {
-            name: format!("{process}.{}", watched.declared.name),
-            ..watched.declared.clone()
+        let mut local = watched.declared.clone();
+        local.name = format!("{process}.{}", local.name);
+        if let Some(first) = local.shape.parts.first_mut() {
+            *first = format!("{process}.{first}");
         }
+        local
     };
     let layout = Layout {
         names: code.program.watched.iter().map(named).collect(),
@@ -78,10 +80,10 @@ impl Facts<'_> {
     pub fn message(&self, message: &Message, seen: &[Binding]) -> String {
         message.with(|name, expr| {
             let value = match (&expr.kind, self.name(expr)) {
-                (ExprKind::Const(value), _) => Some(show(*value, expr.ty)),
+                (ExprKind::Const(value), _) => Some(self.show(*value, expr.ty)),
                 (_, Some(name)) => {
                     let known = seen.iter().find(|one| one.name == name);
-                    let value = || self.value(expr).map(|value| show(value, expr.ty));
+                    let value = || self.value(expr).map(|value| self.show(value, expr.ty));
                     known.map(|one| one.value.clone()).or_else(value)
                 }
                 (_, None) => None,
@@ -104,7 +106,8 @@ impl Facts<'_> {
                 self.collect([index, inner], look, found);
                 self.add([said, read], look, found);
             }
-            (ExprKind::Unary(_, a), ExprKind::Unary(_, b)) => {
+            (ExprKind::Unary(_, a), ExprKind::Unary(_, b))
+            | (ExprKind::Table(_, a), ExprKind::Table(_, b)) => {
                 self.collect([a, b], look, found);
             }
             (ExprKind::Binary(op, a, b), ExprKind::Binary(_, c, d)) => {
@@ -156,7 +159,7 @@ impl Facts<'_> {
         if let (Some(name), Some(value)) = (self.name(said), self.value(read))
             && found.iter().all(|one| one.name != name)
         {
-            let value = show(value, said.ty);
+            let value = self.show(value, said.ty);
             found.push(Binding { name, value });
         }
     }
@@ -165,21 +168,28 @@ impl Facts<'_> {
     fn name(&self, expr: &Expr) -> Option<String> {
         let vars = &self.scope.code.program.vars;
         let locals = &self.scope.layout.names;
-        let (name, index) = match &expr.kind {
+        let (shape, index) = match &expr.kind {
             // A temporary holds what was read here in an earlier step.
             ExprKind::Local(local) if locals[local.0 as usize].name.starts_with('$') => {
                 return Some(expr.span.text(&self.scope.code.source).trim().to_owned());
             }
-            ExprKind::Local(local) => (&locals[local.0 as usize].name, None),
-            ExprKind::LocalElement(local, index) => (&locals[local.0 as usize].name, Some(index)),
-            ExprKind::Shared(var) => (&vars[var.0 as usize].name, None),
-            ExprKind::Element(var, index) => (&vars[var.0 as usize].name, Some(index)),
+            ExprKind::Local(local) => (&locals[local.0 as usize].shape, None),
+            ExprKind::LocalElement(local, index) => (&locals[local.0 as usize].shape, Some(index)),
+            ExprKind::Shared(var) => (&vars[var.0 as usize].shape, None),
+            ExprKind::Element(var, index) => (&vars[var.0 as usize].shape, Some(index)),
             _ => return None,
         };
         match index {
-            None => Some(name.clone()),
-            Some(index) => Some(format!("{name}[{}]", show(self.value(index)?, index.ty))),
+            None => Some(shape.named::<&str>(&[])),
+            Some(index) if shape.dims.len() > 1 => u32::try_from(self.value(index)?)
+                .ok()
+                .map(|at| shape.element(at)),
+            Some(index) => Some(shape.named(&[self.show(self.value(index)?, index.ty)])),
         }
+    }
+
+    fn show(&self, value: i64, ty: Type) -> String {
+        self.scope.code.program.show(value, ty)
     }
 
     /// The value of an expression without choices; none if it has none.
@@ -202,6 +212,10 @@ impl Facts<'_> {
                 let at = u32::try_from(self.value(index)?).ok()?;
                 let cell = code.first_cells[var.0 as usize] + at;
                 (at < len).then(|| self.cells.get(cell as usize).copied())?
+            }
+            ExprKind::Table(table, index) => {
+                let at = usize::try_from(self.value(index)?).ok()?;
+                table.values.get(at).copied()
             }
             ExprKind::Unary(UnaryOp::Not, e) => Some(1 - self.value(e)?),
             ExprKind::Unary(UnaryOp::Neg, e) => negate(expr.ty, self.value(e)?).ok(),

@@ -18,6 +18,7 @@ pub fn expr(e: &Expr, locals: &[Local], vars: &[Var]) -> String {
         ExprKind::Binary(op, a, b) => format!("({} {op:?} {})", show(a), show(b)),
         ExprKind::If(a, b, c) => format!("(if {} {} {})", show(a), show(b), show(c)),
         ExprKind::Input => format!("input:{:?}", e.ty),
+        ExprKind::Table(table, index) => format!("{:?}[{}]", table.values, show(index)),
         ExprKind::Choose(a, b) => format!("choose({}, {})", show(a), show(b)),
     }
 }
@@ -78,6 +79,7 @@ impl Dump<'_> {
         match &stmt.kind {
             StmtKind::Skip => "skip".to_owned(),
             StmtKind::End => "end".to_owned(),
+            StmtKind::Leave(leave) => leave.word().to_owned(),
             StmtKind::Block(list) => self.list(list),
             StmtKind::Assign(left, right) => {
                 let left: Vec<String> = left.iter().map(|place| self.place(place)).collect();

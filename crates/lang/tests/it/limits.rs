@@ -276,3 +276,41 @@ fn programs_that_expand_too_far() {
         .collect();
     assert_eq!(codes(&statement(&text)), ["M0410"]);
 }
+
+/// What the checker writes out may grow with each declaration, and deep.
+#[test]
+fn what_is_written_out_is_limited() {
+    let codes = |source: &str| -> Vec<&str> {
+        let mistakes = load(source, &[]).err().unwrap_or_default();
+        mistakes.iter().map(|mistake| mistake.code).collect()
+    };
+    let mut structs = "struct S0 { a: int, b: int }\n".to_owned();
+    let mut functions = "fn f0(a: int): int { a + a }\n".to_owned();
+    let mut deep = functions.clone();
+    for k in 1..60 {
+        let before = k - 1;
+        structs += &format!("struct S{k} {{ a: S{before}, b: S{before} }}\n");
+        functions += &format!("fn f{k}(a: int): int {{ f{before}(a) + f{before}(a) }}\n");
+        deep += &format!("fn f{k}(a: int): int {{ f{before}(a) }}\n");
+    }
+    let end = "var x: int = 0 process { x := 1 }";
+    assert!(codes(&(structs + end)).contains(&"M0410"));
+    assert!(codes(&(functions + end)).contains(&"M0410"));
+    assert_eq!(codes(&(deep + end))[0], "M0407");
+    // Each argument is named twice, so its size doubles.
+    let calls = format!("{}x{}", "f(".repeat(60), ")".repeat(60));
+    let doubled = "fn f(a: int): int { a + a } var x: int = 0 process { x := ";
+    assert!(codes(&format!("{doubled}{calls} }}")).contains(&"M0410"));
+    let chain = format!("{}x{}", "g(".repeat(250), ")".repeat(250));
+    let long = "fn g(a: int): int { 1 + (1 + (1 + a)) } var x: int = 0 process { x := ";
+    assert_eq!(codes(&format!("{long}{chain} }}")), ["M0407"]);
+    let ranges = "forall i in 0..300: forall j in 0..300: forall k in 0..300: x < i + j + k";
+    let many = format!("var x: int = 0 invariant {ranges} process {{ x := 1 }}");
+    assert!(codes(&many).contains(&"M0410"));
+    let huge = "var x: int = 0 process { x := sum i in 0..1000000000000: i }";
+    assert_eq!(codes(huge), ["M0410"]);
+    assert_eq!(
+        codes("const A = [i for i in 0..99999999999] process { skip }"),
+        ["M0406"]
+    );
+}

@@ -110,6 +110,7 @@ impl<'a, 'p> Machine<'a, 'p> {
         match (&stmt.kind, item) {
             (StmtKind::Skip, _) => {}
             (StmtKind::End, _) => thread.work.clear(),
+            (StmtKind::Leave(leave), _) => return Err(format!("no rule: {}", leave.word())),
             (StmtKind::Block(body), _) => thread.push(body),
             (StmtKind::Atomic(body), _) => {
                 thread.push(body);

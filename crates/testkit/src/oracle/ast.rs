@@ -127,6 +127,8 @@ pub enum Expr {
     Bin(Op, Box<Expr>, Box<Expr>),
     If(Box<Expr>, Box<Expr>, Box<Expr>),
     Choose(Box<Expr>, Box<Expr>),
+    /// One of these numbers, or a failure if there is none of this index.
+    Pick(Vec<i128>, Box<Expr>),
     /// `input()` or `input(u8)`
     Input(Option<Ty>),
 }
@@ -198,6 +200,9 @@ pub enum Kind {
     Error(Option<String>),
     /// Several statements in one place.
     Seq(Vec<Stmt>),
+    Break,
+    Continue,
+    Return,
 }
 
 impl Stmt {
@@ -286,7 +291,7 @@ impl Expr {
     pub(super) fn has_choice(&self) -> bool {
         match self {
             Expr::Choose(..) | Expr::Input(_) => true,
-            Expr::Index(_, e) | Expr::Not(e) | Expr::Neg(e) => e.has_choice(),
+            Expr::Index(_, e) | Expr::Not(e) | Expr::Neg(e) | Expr::Pick(_, e) => e.has_choice(),
             Expr::Bin(_, left, right) => left.has_choice() || right.has_choice(),
             Expr::If(test, yes, no) => test.has_choice() || yes.has_choice() || no.has_choice(),
             Expr::Bool(_) | Expr::Num(_) | Expr::Name(_) => false,

@@ -138,6 +138,14 @@ impl Walk<'_> {
                 }
                 push = Some(index.and_then(|index| locals[slot + index as usize]));
             }
+            Instr::Pick(ref numbers) => {
+                let index = pop();
+                let found = index.map(|index| within(index, numbers.len()));
+                if found.is_some_and(|found| found.is_none()) {
+                    return;
+                }
+                push = Some(found.flatten().map(|at| numbers[at]));
+            }
             Instr::Shared(cell) => {
                 claims.reads.insert(cell);
                 push = Some(None);

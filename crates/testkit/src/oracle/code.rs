@@ -25,6 +25,8 @@ pub(super) enum Instr {
     Local(usize),
     /// An element of a local array: where it begins, how long it is.
     LocalAt(usize, usize),
+    /// Pops an index; pushes the number that it has here.
+    Pick(Vec<i128>),
     Shared(usize),
     SharedAt(usize, usize),
     SetLocal(usize),

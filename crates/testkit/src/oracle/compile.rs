@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::slice;
 
-use super::ast::{Child, Expr, Init, ItemKind, Kind, Place, Program, Stmt, Ty};
+use super::ast::{Expr, Init, ItemKind, Kind, Program, Stmt, Ty};
 use super::code::{Code, Instr, Procedure, Property, Start, Worth, apply, wrap};
+use super::leave::Around;
 use super::{FailureKind, Limits};
 
 pub(super) type Done<T = ()> = Result<T, String>;
@@ -58,7 +59,7 @@ pub(super) struct Compiler {
     pub(super) code: Code,
     globals: HashMap<String, Meaning>,
     /// Number and parameters of each procedure.
-    procedures: HashMap<String, (usize, Vec<Ty>)>,
+    pub(super) procedures: HashMap<String, (usize, Vec<Ty>)>,
     pub(super) bodies: HashMap<String, Vec<Stmt>>,
     /// Blocks from the outermost, each with its locals.
     scopes: Vec<Vec<(String, Meaning)>>,
@@ -68,6 +69,8 @@ pub(super) struct Compiler {
     pub(super) line: u32,
     /// In properties nothing is a step.
     pub(super) property: bool,
+    /// What is around the statement, in its body.
+    pub(super) around: Around,
 }
 
 /// What a declaration says of each of its variables.
@@ -376,6 +379,7 @@ impl Compiler {
 
     /// Starts code of its own, and says where.
     fn begin(&mut self) -> usize {
+        self.around = Around::default();
         self.scopes = vec![Vec::new()];
         (self.slots, self.most_slots) = (0, 0);
         self.code.instrs.len()
@@ -387,7 +391,7 @@ impl Compiler {
         self.code.instrs.len() - 1
     }
 
-    fn here(&self) -> usize {
+    pub(super) fn here(&self) -> usize {
         self.code.instrs.len()
     }
 
@@ -402,7 +406,7 @@ impl Compiler {
         }
     }
 
-    fn fresh(&self, name: &str) -> Done {
+    pub(super) fn fresh(&self, name: &str) -> Done {
         match self.lookup(name) {
             Some(_) => Err(format!("{name} would hide another name")),
             None => Ok(()),
@@ -416,7 +420,7 @@ impl Compiler {
         slot
     }
 
-    fn name(&mut self, name: &str, meaning: Meaning) {
+    pub(super) fn name(&mut self, name: &str, meaning: Meaning) {
         if let Some(scope) = self.scopes.last_mut() {
             scope.push((name.into(), meaning));
         }
@@ -429,7 +433,7 @@ impl Compiler {
         Ok(slot)
     }
 
-    fn block(&mut self, body: &[Stmt]) -> Done {
+    pub(super) fn block(&mut self, body: &[Stmt]) -> Done {
         self.scopes.push(Vec::new());
         let slots = self.slots;
         let done = body.iter().try_for_each(|stmt| self.stmt(stmt));
@@ -462,7 +466,7 @@ impl Compiler {
         match e {
             Expr::Name(name) => shared(name),
             Expr::Index(name, index) => shared(name) || self.touches(index),
-            Expr::Not(e) | Expr::Neg(e) => self.touches(e),
+            Expr::Not(e) | Expr::Neg(e) | Expr::Pick(_, e) => self.touches(e),
             Expr::Bin(_, left, right) => self.touches(left) || self.touches(right),
             // A statement that chooses is a step, even if it touches only locals.
             Expr::Choose(..) => true,
@@ -481,6 +485,7 @@ impl Compiler {
         }
         match &stmt.kind {
             Kind::Skip => Ok(()),
+            Kind::Break | Kind::Continue | Kind::Return => self.leave(&stmt.kind),
             Kind::End => {
                 self.emit(Instr::End);
                 Ok(())
@@ -517,7 +522,9 @@ impl Compiler {
                     self.emit(Instr::Yield);
                 }
                 self.emit(Instr::AtomicBegin);
+                self.around.atomic += 1;
                 self.block(body)?;
+                self.around.atomic -= 1;
                 self.emit(Instr::AtomicEnd);
                 Ok(())
             }
@@ -562,12 +569,16 @@ impl Compiler {
     /// What follows a test in the same step: all of a simple statement, the first step of others.
     fn guarded(&mut self, inner: &Stmt) -> Done {
         if inner.is_simple() {
+            self.around.atomic += 1;
             self.block(std::slice::from_ref(inner))?;
+            self.around.atomic -= 1;
             self.emit(Instr::AtomicEnd);
         } else {
             self.emit(Instr::AtomicEnd);
             self.emit(Instr::Fuse);
+            self.around.fused += 1;
             self.block(std::slice::from_ref(inner))?;
+            self.around.fused -= 1;
             self.emit(Instr::EndFuse);
         }
         Ok(())
@@ -579,10 +590,12 @@ impl Compiler {
         self.emit(Instr::AtomicBegin);
         self.test(test)?;
         let out = self.emit(Instr::JumpIfNot(0));
+        self.enter(again);
         self.guarded(inner)?;
         self.emit(Instr::Jump(again));
         self.land(out);
         self.emit(Instr::AtomicEnd);
+        self.exit();
         Ok(())
     }
 
@@ -643,9 +656,11 @@ impl Compiler {
             self.emit(Instr::Bin(super::ast::Op::Sub, Ty::Int));
             self.emit(Instr::SetLocal(slot));
         }
+        self.enter(again);
         self.block(body)?;
         self.emit(Instr::Jump(again));
         self.land(out);
+        self.exit();
         spent.into_iter().for_each(|spent| self.land(spent));
         self.slots = slots;
         Ok(())
@@ -682,93 +697,14 @@ impl Compiler {
         self.emit(Instr::Push(1));
         self.emit(Instr::Bin(super::ast::Op::Add, Ty::Int));
         self.emit(Instr::SetLocal(next));
+        self.enter(again);
         self.block(body)?;
         self.emit(Instr::Jump(again));
         self.land(out);
+        self.exit();
         self.scopes.pop();
         self.slots = slots;
         Ok(())
-    }
-
-    fn spawn(&mut self, handle: Option<&String>, child: &Child) -> Done {
-        self.emit(Instr::Yield);
-        self.emit(Instr::AtomicBegin);
-        match child {
-            Child::Call(name, arguments) => {
-                let number = self.arguments(name, arguments)?;
-                self.emit(Instr::SpawnCall(number, arguments.len()));
-            }
-            Child::Block(body) => {
-                let over = self.emit(Instr::Jump(0));
-                let entry = self.here();
-                self.note_endless(entry, body);
-                self.block(body)?;
-                self.emit(Instr::End);
-                self.land(over);
-                self.emit(Instr::Spawn(entry));
-            }
-        }
-        // The handle is on the stack now.
-        let slot = self.slot(1);
-        self.emit(Instr::SetLocal(slot));
-        self.emit(Instr::AtomicEnd);
-        if let Some(handle) = handle {
-            self.fresh(handle)?;
-            self.name(handle, Meaning::Handle { slot });
-        }
-        Ok(())
-    }
-
-    fn join(&mut self, handle: Option<&String>) -> Done {
-        self.emit(Instr::Yield);
-        let Some(handle) = handle else {
-            self.emit(Instr::JoinAll);
-            return Ok(());
-        };
-        let Some(Meaning::Handle { slot }) = self.lookup(handle) else {
-            return Err(format!("{handle} cannot be joined"));
-        };
-        self.emit(Instr::Local(slot));
-        self.emit(Instr::Join);
-        Ok(())
-    }
-
-    fn lock(&mut self, place: &Place, take: bool) -> Done {
-        let Some(Meaning::Lock { base, len }) = self.lookup(&place.name) else {
-            return Err(format!("{} is no lock", place.name));
-        };
-        if len.is_some() != place.index.is_some() {
-            return Err(format!("{} with or without an index", place.name));
-        }
-        self.emit(Instr::Yield);
-        self.emit(Instr::AtomicBegin);
-        match &place.index {
-            Some(index) => self.index(index)?,
-            None => {
-                self.emit(Instr::Push(0));
-            }
-        }
-        let len = len.unwrap_or(1);
-        self.emit(if take {
-            Instr::Lock(base, len)
-        } else {
-            Instr::Unlock(base, len)
-        });
-        self.emit(Instr::AtomicEnd);
-        Ok(())
-    }
-
-    fn arguments(&mut self, name: &str, arguments: &[Expr]) -> Done<usize> {
-        let Some((number, tys)) = self.procedures.get(name).cloned() else {
-            return Err(format!("{name} is no procedure"));
-        };
-        if tys.len() != arguments.len() {
-            return Err(format!("{name} needs {} arguments", tys.len()));
-        }
-        for (argument, ty) in arguments.iter().zip(tys) {
-            self.expr(argument, ty)?;
-        }
-        Ok(number)
     }
 }
 

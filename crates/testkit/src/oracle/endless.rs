@@ -13,6 +13,10 @@ struct After {
     nothing: bool,
     /// Themselves, for ever.
     itself: bool,
+    /// What stands behind the loop around them, its next round, what stands behind the call.
+    broken: bool,
+    again: bool,
+    returned: bool,
 }
 
 impl After {
@@ -20,6 +24,9 @@ impl After {
         next: true,
         nothing: false,
         itself: false,
+        broken: false,
+        again: false,
+        returned: false,
     };
     /// A way that is not to be followed: a failure, or a call that another way is enough for.
     const DEAD_END: After = After {
@@ -32,6 +39,27 @@ impl After {
             next: self.next || other.next,
             nothing: self.nothing || other.nothing,
             itself: self.itself || other.itself,
+            broken: self.broken || other.broken,
+            again: self.again || other.again,
+            returned: self.returned || other.returned,
+        }
+    }
+
+    /// For a round of a loop: `continue` is its end.
+    fn round(self) -> After {
+        After {
+            next: self.next || self.again,
+            again: false,
+            ..self
+        }
+    }
+
+    /// For a loop: `break` is its end.
+    fn outside(self) -> After {
+        After {
+            next: self.next || self.broken,
+            broken: false,
+            ..self
         }
     }
 }
@@ -76,6 +104,12 @@ impl Compiler {
                 ..After::DEAD_END
             },
             Kind::Error(_) => After::DEAD_END,
+            Kind::Break | Kind::Continue | Kind::Return => After {
+                broken: matches!(stmt.kind, Kind::Break),
+                again: matches!(stmt.kind, Kind::Continue),
+                returned: matches!(stmt.kind, Kind::Return),
+                ..After::DEAD_END
+            },
             Kind::Guard(_, inner) => self.after(inner, calls),
             Kind::Atomic(body) | Kind::Seq(body) => self.after_all(body, calls),
             Kind::If(test, yes, no) => self.either(test, yes, no, calls),
@@ -84,15 +118,15 @@ impl Compiler {
                 After::NEXT
             }
             Kind::While(test, most, _, body) => {
-                let round = self.after_all(body, calls);
-                self.looping(test, most.is_none(), round)
+                let round = self.after_all(body, calls).round();
+                self.looping(test, most.is_none(), round).outside()
             }
             Kind::GuardedLoop(test, inner) => {
-                let round = self.after(inner, calls);
-                self.looping(test, true, round)
+                let round = self.after(inner, calls).round();
+                self.looping(test, true, round).outside()
             }
             Kind::For(_, first, end, body) => {
-                let round = self.after_all(body, calls);
+                let round = self.after_all(body, calls).round().outside();
                 match (self.constant_number(first), self.constant_number(end)) {
                     (Some(first), Some(end)) if first < end => round,
                     (Some(_), Some(_)) => After::NEXT,
@@ -109,7 +143,11 @@ impl Compiler {
                 calls.push(name);
                 let after = self.after_all(body, calls);
                 calls.pop();
-                after
+                After {
+                    next: after.next || after.returned,
+                    returned: false,
+                    ..after
+                }
             }
             _ => After::NEXT,
         }

@@ -11,7 +11,7 @@ pub(super) enum Token {
 }
 
 /// Longer signs come before their beginnings.
-const SIGNS: [(&str, &str); 39] = [
+const SIGNS: [(&str, &str); 40] = [
     ("|>*", "|>*"),
     ("▷*", "|>*"),
     ("|>", "|>"),
@@ -27,6 +27,7 @@ const SIGNS: [(&str, &str); 39] = [
     ("↦", "="),
     (":=", ":="),
     ("..", ".."),
+    (".", "."),
     ("&&", "&&"),
     ("||", "||"),
     ("==", "=="),

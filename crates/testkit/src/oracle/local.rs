@@ -17,7 +17,12 @@ impl Compiler {
     fn is_local(&self, stmt: &Stmt, looking: &mut Vec<String>) -> bool {
         let plain = |e: &Expr| !self.touches(e);
         match &stmt.kind {
-            Kind::Skip | Kind::End | Kind::Error(_) => true,
+            Kind::Skip
+            | Kind::End
+            | Kind::Error(_)
+            | Kind::Break
+            | Kind::Continue
+            | Kind::Return => true,
             Kind::Guard(..)
             | Kind::GuardedLoop(..)
             | Kind::Await(_)

@@ -381,6 +381,10 @@ impl<'a> Machine<'a> {
                 Some(at) => stack.push(frame.locals[slot + at]),
                 None => return Next::Fail(FailureKind::OutOfBounds),
             },
+            Instr::Pick(ref numbers) => match within(pop(stack), numbers.len()) {
+                Some(at) => stack.push(numbers[at]),
+                None => return Next::Fail(FailureKind::OutOfBounds),
+            },
             Instr::Shared(cell) => stack.push(cells[cell]),
             Instr::SharedAt(base, len) => match within(pop(stack), len) {
                 Some(at) => stack.push(cells[base + at]),

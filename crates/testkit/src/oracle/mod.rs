@@ -16,6 +16,7 @@
 
 mod assign;
 pub mod ast;
+mod children;
 mod claims;
 mod code;
 mod compile;
@@ -23,14 +24,17 @@ mod cycles;
 mod endless;
 mod explore;
 mod guess;
+mod leave;
 mod lex;
 mod local;
 mod machine;
 mod parse;
 mod print;
+mod sugar;
 mod table;
 mod temporal;
 mod values;
+mod whole;
 
 use std::collections::BTreeSet;
 
@@ -134,7 +138,7 @@ pub struct Truth {
 
 /// What the program in the text can do.
 pub fn judge(text: &str, limits: &Limits) -> Answer {
-    let program = match parse(text) {
+    let program = match parse::parse_set(text, &limits.set) {
         Ok(program) => program,
         Err(why) => return Answer::Refused(why),
     };

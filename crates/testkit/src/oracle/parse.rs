@@ -2,18 +2,26 @@
 
 use super::ast::{Child, Expr, Init, Item, ItemKind, Kind, Op, Place, Program, Stmt, Temporal, Ty};
 use super::lex::{Token, lex};
+use super::sugar::Known;
 
-type Parsed<T> = Result<T, String>;
+pub(super) type Parsed<T> = Result<T, String>;
 
 /// The program that a text is, or what is wrong with it.
 pub fn parse(text: &str) -> Result<Program, String> {
+    parse_set(text, &[])
+}
+
+/// The same where some constants have another value than the text gives.
+pub(super) fn parse_set(text: &str, set: &[(String, i128)]) -> Result<Program, String> {
     let mut parser = Parser {
         tokens: lex(text)?,
         at: 0,
+        known: Known::with(set),
+        before: Vec::new(),
     };
     let mut items = Vec::new();
     while parser.peek() != &Token::End {
-        items.push(parser.item()?);
+        items.extend(parser.items()?);
     }
     Ok(Program { items })
 }
@@ -67,21 +75,35 @@ const KEYWORDS: [&str; 46] = [
     "u32",
 ];
 
-struct Parser {
-    tokens: Vec<(Token, u32)>,
-    at: usize,
+pub(super) struct Parser {
+    pub(super) tokens: Vec<(Token, u32)>,
+    pub(super) at: usize,
+    /// What was declared that stands for something else.
+    pub(super) known: Known,
+    /// Statements that come before the one that is being read.
+    pub(super) before: Vec<Stmt>,
 }
 
 impl Parser {
-    fn peek(&self) -> &Token {
+    /// What a declaration stands for.
+    fn items(&mut self) -> Parsed<Vec<Item>> {
+        let line = self.line();
+        if let Some(kinds) = self.sugared_item()? {
+            self.has(";");
+            return Ok(kinds.into_iter().map(|kind| Item { line, kind }).collect());
+        }
+        Ok(vec![self.item()?])
+    }
+
+    pub(super) fn peek(&self) -> &Token {
         &self.tokens[self.at.min(self.tokens.len() - 1)].0
     }
 
-    fn line(&self) -> u32 {
+    pub(super) fn line(&self) -> u32 {
         self.tokens[self.at.min(self.tokens.len() - 1)].1
     }
 
-    fn wrong<T>(&self, wanted: &str) -> Parsed<T> {
+    pub(super) fn wrong<T>(&self, wanted: &str) -> Parsed<T> {
         Err(format!(
             "line {}: {wanted} expected, not {:?}",
             self.line(),
@@ -89,23 +111,23 @@ impl Parser {
         ))
     }
 
-    fn has(&mut self, sign: &str) -> bool {
+    pub(super) fn has(&mut self, sign: &str) -> bool {
         let there = matches!(self.peek(), Token::Sign(found) if *found == sign);
         self.at += usize::from(there);
         there
     }
 
-    fn has_word(&mut self, word: &str) -> bool {
+    pub(super) fn has_word(&mut self, word: &str) -> bool {
         let there = matches!(self.peek(), Token::Word(found) if found == word);
         self.at += usize::from(there);
         there
     }
 
-    fn sees(&self, sign: &str) -> bool {
+    pub(super) fn sees(&self, sign: &str) -> bool {
         matches!(self.peek(), Token::Sign(found) if *found == sign)
     }
 
-    fn need(&mut self, sign: &str) -> Parsed<()> {
+    pub(super) fn need(&mut self, sign: &str) -> Parsed<()> {
         if self.has(sign) {
             Ok(())
         } else {
@@ -113,7 +135,7 @@ impl Parser {
         }
     }
 
-    fn name(&mut self) -> Parsed<String> {
+    pub(super) fn name(&mut self) -> Parsed<String> {
         match self.peek() {
             Token::Word(word) if !KEYWORDS.contains(&word.as_str()) => {
                 let word = word.clone();
@@ -124,7 +146,7 @@ impl Parser {
         }
     }
 
-    fn ty(&mut self) -> Parsed<Ty> {
+    pub(super) fn ty(&mut self) -> Parsed<Ty> {
         let found = match self.peek() {
             Token::Word(word) => Ty::named(word),
             _ => None,
@@ -134,7 +156,10 @@ impl Parser {
     }
 
     /// Items between commas.
-    fn list<T>(&mut self, mut one: impl FnMut(&mut Self) -> Parsed<T>) -> Parsed<Vec<T>> {
+    pub(super) fn list<T>(
+        &mut self,
+        mut one: impl FnMut(&mut Self) -> Parsed<T>,
+    ) -> Parsed<Vec<T>> {
         let mut all = vec![one(self)?];
         while self.has(",") {
             all.push(one(self)?);
@@ -149,13 +174,7 @@ impl Parser {
         };
         self.at += 1;
         let kind = match word.as_str() {
-            "var" => self.variable()?,
             "lock" => ItemKind::Lock(self.list(|p| Ok((p.name()?, p.size()?)))?),
-            "const" => {
-                let name = self.name()?;
-                self.need("=")?;
-                ItemKind::Const(name, self.expr()?)
-            }
             "proc" => self.procedure()?,
             "requires" => self.property(ItemKind::Requires)?,
             "invariant" => self.property(ItemKind::Invariant)?,
@@ -176,20 +195,7 @@ impl Parser {
         Ok(Item { line, kind })
     }
 
-    fn variable(&mut self) -> Parsed<ItemKind> {
-        let names = self.list(Self::name)?;
-        self.need(":")?;
-        let ty = self.ty()?;
-        let size = self.size()?;
-        let init = if self.has("=") {
-            Some(self.init()?)
-        } else {
-            None
-        };
-        Ok(ItemKind::Var(names, ty, size, init))
-    }
-
-    fn size(&mut self) -> Parsed<Option<Expr>> {
+    pub(super) fn size(&mut self) -> Parsed<Option<Expr>> {
         if !self.has("[") {
             return Ok(None);
         }
@@ -215,7 +221,7 @@ impl Parser {
             params = self.list(|p| {
                 let name = p.name()?;
                 p.need(":")?;
-                Ok((name, p.ty()?))
+                Ok((name, p.plain_type()?))
             })?;
         }
         self.need(")")?;
@@ -279,7 +285,7 @@ impl Parser {
         Ok((name, low, self.expr()?))
     }
 
-    fn block(&mut self) -> Parsed<Vec<Stmt>> {
+    pub(super) fn block(&mut self) -> Parsed<Vec<Stmt>> {
         self.need("{")?;
         let body = self.sequence("}")?;
         self.need("}")?;
@@ -292,7 +298,9 @@ impl Parser {
             if self.has(";") {
                 continue;
             }
-            body.push(self.stmt()?);
+            let stmt = self.stmt()?;
+            body.append(&mut self.before);
+            body.push(stmt);
             let closed = matches!(&self.tokens[self.at - 1].0, Token::Sign("}"));
             if !self.sees(";") && !self.sees(close) && !closed {
                 return self.wrong(";");
@@ -346,7 +354,10 @@ impl Parser {
 
     fn unguarded(&mut self) -> Parsed<Stmt> {
         let line = self.line();
-        let kind = self.kind()?;
+        let kind = match self.sugared_statement()? {
+            Some(kind) => kind,
+            None => self.kind()?,
+        };
         Ok(Stmt { line, kind })
     }
 
@@ -364,6 +375,9 @@ impl Parser {
         };
         self.at += 1;
         Ok(match word.as_str() {
+            "break" if self.ends_here() => Kind::Break,
+            "continue" if self.ends_here() => Kind::Continue,
+            "return" if self.ends_here() => Kind::Return,
             "skip" => Kind::Skip,
             "end" => Kind::End,
             "await" => Kind::Await(self.expr()?),
@@ -394,6 +408,11 @@ impl Parser {
                 self.assign_or_call()?
             }
         })
+    }
+
+    /// Whether a statement can end before this.
+    fn ends_here(&self) -> bool {
+        self.sees(";") || self.sees("}") || self.sees(")") || self.sees("<|")
     }
 
     fn text(&mut self) -> Option<String> {
@@ -441,7 +460,7 @@ impl Parser {
         Ok(Child::Call(name, self.arguments()?))
     }
 
-    fn arguments(&mut self) -> Parsed<Vec<Expr>> {
+    pub(super) fn arguments(&mut self) -> Parsed<Vec<Expr>> {
         self.need("(")?;
         let all = if self.sees(")") {
             Vec::new()
@@ -460,17 +479,14 @@ impl Parser {
     }
 
     fn place(&mut self) -> Parsed<Place> {
-        Ok(Place {
-            name: self.name()?,
-            index: self.size()?,
-        })
+        self.path()
     }
 
     fn let_rest(&mut self) -> Parsed<Kind> {
         let name = self.name()?;
         let (mut ty, mut size) = (None, None);
         if self.has(":") {
-            ty = Some(self.ty()?);
+            ty = Some(self.plain_type()?);
             size = self.size()?;
         }
         self.need("=")?;
@@ -497,7 +513,7 @@ impl Parser {
         Ok(Kind::Assign(places, values))
     }
 
-    fn expr(&mut self) -> Parsed<Expr> {
+    pub(super) fn expr(&mut self) -> Parsed<Expr> {
         if self.has_word("if") {
             let test = self.expr()?;
             if !self.has_word("then") {
@@ -532,7 +548,7 @@ impl Parser {
         while let Some(&op) = ops.iter().find(|op| self.sees(op.sign())) {
             self.at += 1;
             let right = self.level(level + 1)?;
-            left = Expr::Bin(op, Box::new(left), Box::new(right));
+            left = self.compared(op, left, right)?;
             if op.compares() {
                 if ops.iter().any(|op| self.sees(op.sign())) {
                     return self.wrong("no chain of comparisons");
@@ -589,6 +605,9 @@ impl Parser {
             };
             self.need(")")?;
             return Ok(Expr::Input(ty));
+        }
+        if let Some(sugared) = self.sugared_value()? {
+            return Ok(sugared);
         }
         let place = self.place()?;
         Ok(match place.index {

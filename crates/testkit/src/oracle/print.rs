@@ -198,6 +198,9 @@ fn inside(inner: &Stmt, depth: usize, out: &mut String) {
 fn line(kind: &Kind) -> String {
     match kind {
         Kind::End => "end".into(),
+        Kind::Break => "break".into(),
+        Kind::Continue => "continue".into(),
+        Kind::Return => "return".into(),
         Kind::Assign(places, values) => {
             let all: Vec<_> = places.iter().map(place).collect();
             format!("{} := {}", all.join(", "), exprs(values))
@@ -252,6 +255,8 @@ pub fn expr(e: &Expr) -> String {
                 operand(no)
             )
         }
+        // No text of a generator has it; it is what the parser makes of other things.
+        Expr::Pick(_, index) => format!("pick[{}]", expr(index)),
         Expr::Choose(low, high) => format!("choose({}..{})", expr(low), expr(high)),
         Expr::Input(ty) => format!("input({})", ty.map_or(String::new(), |ty| ty.name())),
     }

@@ -25,7 +25,7 @@ impl Compiler {
     pub(super) fn ty(&self, e: &Expr) -> Done<Option<Ty>> {
         Ok(match e {
             Expr::Bool(_) | Expr::Not(_) => Some(Ty::Bool),
-            Expr::Num(_) => None,
+            Expr::Num(_) | Expr::Pick(..) => None,
             Expr::Name(name) | Expr::Index(name, _) => match self.lookup(name) {
                 Some(Meaning::Number(_)) => None,
                 Some(Meaning::Truth(_)) => Some(Ty::Bool),
@@ -79,6 +79,14 @@ impl Compiler {
             Expr::Index(name, index) => {
                 self.index(index)?;
                 self.element(name)?;
+            }
+            Expr::Pick(numbers, index) => {
+                let fits = numbers.iter().all(|n| wrap(*n, ty) == Some(*n));
+                if !fits && ty != Ty::Bool {
+                    return Err("an element that does not fit".into());
+                }
+                self.index(index)?;
+                self.emit(Instr::Pick(numbers.clone()));
             }
             Expr::Not(inner) => {
                 self.expr(inner, Ty::Bool)?;

@@ -13,11 +13,13 @@ use crate::oracle::print;
 
 mod expressions;
 mod kinds;
+mod models;
 mod numbers;
 mod statements;
 mod theme;
 
 pub use kinds::kinds;
+pub use models::models;
 pub use theme::Theme;
 
 /// How many seeds in a row share one choice of features and shapes.

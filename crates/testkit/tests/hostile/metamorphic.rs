@@ -144,7 +144,7 @@ fn only(expr: &Expr, shared: &BTreeSet<String>) -> bool {
         Expr::Bool(_) | Expr::Num(_) => true,
         Expr::Name(name) => shared.contains(name),
         Expr::Index(name, index) => shared.contains(name) && only(index, shared),
-        Expr::Not(one) | Expr::Neg(one) => only(one, shared),
+        Expr::Not(one) | Expr::Neg(one) | Expr::Pick(_, one) => only(one, shared),
         Expr::Bin(_, one, other) => only(one, shared) && only(other, shared),
         Expr::If(one, two, three) => [one, two, three].iter().all(|e| only(e, shared)),
         // Choices and inputs have names by order; a call does not change it, but leave them.

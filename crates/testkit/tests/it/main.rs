@@ -6,6 +6,7 @@ mod coverage;
 mod engines;
 mod inputs;
 mod machine;
+mod models;
 mod oracle;
 mod parallel;
 mod permute;

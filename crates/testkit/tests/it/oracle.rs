@@ -87,8 +87,11 @@ fn programs() -> Vec<PathBuf> {
 
 fn texts() -> Vec<String> {
     let read = |path: PathBuf| fs::read_to_string(path).expect("a program");
+    // What stands for other things is replaced when it is read, and not printed again.
+    let prints = |path: &PathBuf| !path.to_string_lossy().contains("/data-");
     programs()
         .into_iter()
+        .filter(prints)
         .map(|path| read(path.join("program.maz")))
         .collect()
 }

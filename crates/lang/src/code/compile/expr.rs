@@ -79,6 +79,7 @@ impl Compiler<'_> {
                 return known.map_or_else(|| expr.clone(), |(_, what)| self.as_computed(what));
             }
             ExprKind::LocalElement(local, index) => ExprKind::LocalElement(*local, within(index)),
+            ExprKind::Table(table, e) => ExprKind::Table(table.clone(), within(e)),
             ExprKind::Unary(op, e) => ExprKind::Unary(*op, within(e)),
             ExprKind::Binary(op, a, b) => ExprKind::Binary(*op, within(a), within(b)),
             ExprKind::If(a, b, c) => ExprKind::If(within(a), within(b), within(c)),
@@ -123,6 +124,7 @@ impl Compiler<'_> {
             ExprKind::LocalElement(local, index) => {
                 ExprKind::LocalElement(*local, Box::new(self.hoist(index)))
             }
+            ExprKind::Table(table, e) => ExprKind::Table(table.clone(), Box::new(self.hoist(e))),
             ExprKind::Unary(op, e) => ExprKind::Unary(*op, Box::new(self.hoist(e))),
             ExprKind::Binary(op @ (BinaryOp::And | BinaryOp::Or), a, b) if self.shared.expr(b) => {
                 let a = self.hoist(a);
@@ -257,6 +259,26 @@ impl Compiler<'_> {
                     }
                 }
             }
+            ExprKind::Table(table, index) => {
+                let len = table.values.len() as u32;
+                match table.shape {
+                    // It may be of any integer type, and is an `int` then.
+                    None => {
+                        self.expr(index);
+                        self.span = expr.span;
+                        self.emit(Op::Within(len));
+                    }
+                    Some(_) => {
+                        for value in &table.values {
+                            self.emit(Op::Const(*value));
+                        }
+                        self.expr(index);
+                        self.span = expr.span;
+                        self.emit(Op::Pick(len, expr.ty));
+                    }
+                }
+                self.failing(index);
+            }
             ExprKind::Unary(op, e) => {
                 self.expr(e);
                 self.emit(match op {
@@ -361,7 +383,7 @@ impl Compiler<'_> {
                     constant_index(index, self.local_range(*local)).is_some()
                 }
                 ExprKind::Element(var, index) => constant_index(index, self.range(var.0)).is_some(),
-                ExprKind::Input | ExprKind::Choose(..) => false,
+                ExprKind::Table(..) | ExprKind::Input | ExprKind::Choose(..) => false,
                 _ => true,
             };
         });
@@ -405,7 +427,9 @@ fn can_fail(expr: &Expr) -> bool {
     expr.walk(&mut |e| {
         found |= matches!(
             e.kind,
-            ExprKind::Binary(BinaryOp::Div | BinaryOp::Rem, ..) | ExprKind::LocalElement(..)
+            ExprKind::Binary(BinaryOp::Div | BinaryOp::Rem, ..)
+                | ExprKind::LocalElement(..)
+                | ExprKind::Table(..)
         );
     });
     found

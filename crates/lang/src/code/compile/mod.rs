@@ -110,6 +110,11 @@ pub(crate) struct Compiler<'a> {
     whole: bool,
     /// Whether a guard may have opened the step that runs here.
     maybe_open: bool,
+    /// The loops around, innermost last.
+    loops: Vec<stmt::Loop>,
+    /// The guards and the atomic blocks around, in this body.
+    guards: usize,
+    atomics: usize,
     ends: Ends,
 }
 
@@ -199,6 +204,9 @@ impl<'a> Compiler<'a> {
             blocks: Vec::new(),
             whole: false,
             maybe_open: false,
+            loops: Vec::new(),
+            guards: 0,
+            atomics: 0,
             ends: Ends::new(program),
         }
     }
@@ -441,6 +449,7 @@ impl<'a> Compiler<'a> {
             layout.slots.push(self.frame);
             layout.names.push(crate::check::hir::Local {
                 name: "$t".to_owned(),
+                shape: crate::check::hir::Shape::plain("$t", Vec::new()),
                 ty,
                 len: None,
             });

@@ -1,11 +1,23 @@
 //! Statements: where steps begin.
 
 use crate::check::hir::{
-    Atomicity, Expr, ExprKind, LocalId, Message, Place, Spawned, Stmt, StmtKind, Type,
+    Atomicity, Expr, ExprKind, Leave, LocalId, Message, Place, Spawned, Stmt, StmtKind, Type,
 };
 use crate::code::{Action, Arith, Compare, Note, Op, Range};
 
 use super::{Compiler, Index, Values, constant_index};
+
+/// A loop around the statement that is being compiled, and the jumps out of its rounds.
+#[derive(Default)]
+pub(super) struct Loop {
+    breaks: Vec<u32>,
+    continues: Vec<u32>,
+    /// How many guards and atomic blocks are around it.
+    guards: usize,
+    atomics: usize,
+    /// Whether a guard's step may go on behind a `break`.
+    open: bool,
+}
 
 impl<'a> Compiler<'a> {
     pub(super) fn block(&mut self, stmts: &'a [Stmt]) {
@@ -66,10 +78,13 @@ impl<'a> Compiler<'a> {
                 let exit = self.branch();
                 self.code.tests.insert(exit, test.span);
                 self.note(exit, Note::Test(test.clone()));
+                self.enter_loop();
                 self.guarded(body);
+                self.next_round();
                 self.emit(Op::Jump(start));
                 self.land(exit);
                 self.emit(Op::Close);
+                self.exit_loop();
             }
             StmtKind::If(test, then, other) => {
                 let exit = self.test(test);
@@ -97,7 +112,9 @@ impl<'a> Compiler<'a> {
                 let spent = bound.map(|(_, counter)| self.count_down(counter));
                 let exit = self.test(test);
                 let open = self.maybe_open;
+                self.enter_loop();
                 self.block(body);
+                self.next_round();
                 self.emit(Op::Jump(start));
                 let exits = self.values == Values::Symbolic { exits: true };
                 if let (Some(spent), true) = (spent, exits) {
@@ -109,6 +126,7 @@ impl<'a> Compiler<'a> {
                     self.land(spent);
                 }
                 self.maybe_open |= open;
+                self.exit_loop();
             }
             StmtKind::For {
                 local,
@@ -149,9 +167,11 @@ impl<'a> Compiler<'a> {
                     self.mark(Op::Mark);
                     self.order_swallowed(&[], &[stmt]);
                     self.emit(Op::BeginAtomic);
+                    self.atomics += 1;
                 }
                 self.block(stmts);
                 if step {
+                    self.atomics -= 1;
                     self.emit(Op::EndAtomic);
                     self.maybe_open = false;
                 }
@@ -172,6 +192,7 @@ impl<'a> Compiler<'a> {
                 let action = Action::Assert("assume", test.clone());
                 self.simple(shared, action, |c| c.condition(test, Op::Assume, None));
             }
+            StmtKind::Leave(leave) => self.leave(*leave),
             StmtKind::Error(message) => {
                 self.code.states_property = true;
                 let at = self.emit(Op::Error);
@@ -181,6 +202,65 @@ impl<'a> Compiler<'a> {
             }
         }
         self.span = outer;
+    }
+
+    fn enter_loop(&mut self) {
+        self.loops.push(Loop {
+            guards: self.guards,
+            atomics: self.atomics,
+            ..Loop::default()
+        });
+    }
+
+    /// The end of a round, where a `continue` leads to.
+    fn next_round(&mut self) {
+        let continues = self
+            .loops
+            .last_mut()
+            .map(|l| std::mem::take(&mut l.continues));
+        for jump in continues.unwrap_or_default() {
+            self.land(jump);
+        }
+    }
+
+    /// What stands behind a loop, where a `break` leads to.
+    fn exit_loop(&mut self) {
+        if let Some(left) = self.loops.pop() {
+            for jump in left.breaks {
+                self.land(jump);
+            }
+            self.maybe_open |= left.open;
+        }
+    }
+
+    /// Leaves a loop, a round of one, or the procedure; guards and atomic blocks end there.
+    fn leave(&mut self, leave: Leave) {
+        let around = match (leave, self.loops.last()) {
+            (Leave::Procedure, _) | (_, None) => (0, 0),
+            (_, Some(around)) => (around.guards, around.atomics),
+        };
+        let closes = self.guards > around.0;
+        if closes {
+            self.emit(Op::Close);
+        }
+        for _ in around.1..self.atomics {
+            self.emit(Op::EndAtomic);
+        }
+        if leave == Leave::Procedure {
+            self.emit(Op::Return);
+            return;
+        }
+        let jump = self.jump(Op::Jump);
+        let open = self.maybe_open && !closes;
+        if let Some(around) = self.loops.last_mut() {
+            match leave {
+                Leave::Round => around.continues.push(jump),
+                _ => {
+                    around.breaks.push(jump);
+                    around.open |= open;
+                }
+            }
+        }
     }
 
     /// A statement without statements inside: one step if it touches something shared and steps are
@@ -208,7 +288,9 @@ impl<'a> Compiler<'a> {
 
     pub(super) fn guarded(&mut self, body: &'a Stmt) {
         self.maybe_open = true;
+        self.guards += 1;
         self.stmt(body);
+        self.guards -= 1;
         self.emit(Op::Close);
         self.maybe_open = false;
     }
@@ -227,11 +309,13 @@ impl<'a> Compiler<'a> {
         }
         let before = self.maybe_open;
         self.maybe_open |= step;
+        self.guards += usize::from(step);
         self.stmt(then);
         let end = self.jump(Op::Jump);
         self.land(exit);
         self.maybe_open = before | step;
         self.stmt(other);
+        self.guards -= usize::from(step);
         self.land(end);
         if step {
             self.emit(Op::Close);
@@ -319,11 +403,14 @@ impl<'a> Compiler<'a> {
         };
         self.code.tests.insert(exit, from.span.to(to.span));
         let open = self.maybe_open;
+        self.enter_loop();
         self.block(body);
+        self.next_round();
         self.emit(Op::Increment(counter, ty));
         self.emit(Op::Jump(start));
         self.land(exit);
         self.maybe_open |= open;
+        self.exit_loop();
     }
 
     pub(super) fn spawn(&mut self, handle: Option<LocalId>, spawned: &'a Spawned) {

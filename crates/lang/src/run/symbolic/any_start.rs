@@ -15,7 +15,6 @@ use mazurka_smt::{Answer, Term};
 
 use super::logic::sort_of;
 use super::{Doubts, Life, SymbolicMachine, Way};
-use crate::code::numbers;
 
 /// A step to make.
 #[derive(Clone, Debug)]
@@ -199,7 +198,7 @@ impl AnyStart {
             let value = model.get(variable)?;
             Some(Binding {
                 name: code.cell_name(cell as u32),
-                value: numbers::show(value, code.cell_type(cell as u32)),
+                value: code.program.show(value, code.cell_type(cell as u32)),
             })
         });
         Disagreement::When {

@@ -17,7 +17,7 @@ use crate::code::{Arith, Compare};
 pub(super) fn sort_of(ty: Type) -> Sort {
     match ty {
         Type::Bool => Sort::Bool,
-        Type::Int | Type::Process => Sort::Int,
+        Type::Int | Type::Process | Type::Enum(_) => Sort::Int,
         Type::Signed(bits) => Sort::Signed(bits),
         Type::Unsigned(bits) => Sort::Unsigned(bits),
     }

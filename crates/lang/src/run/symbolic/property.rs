@@ -69,6 +69,29 @@ impl Logic {
                     }
                 }
             }
+            ExprKind::Table(table, index) => {
+                let index = of(self, index)?;
+                let elements = table.values.iter();
+                let elements: Vec<Term> = elements.map(|&value| self.constant(value)).collect();
+                let len = elements.len();
+                match self.known(index.value) {
+                    Some(at) => {
+                        let at = usize::try_from(at).ok().filter(|&at| at < len);
+                        let inside = self.truth(at.is_some());
+                        Partial {
+                            value: elements[at.unwrap_or(0)],
+                            defined: self.and(index.defined, inside),
+                        }
+                    }
+                    None => {
+                        let inside = self.within(index.value, len as u32);
+                        Partial {
+                            value: self.element(expr.ty, &elements, index.value),
+                            defined: self.and(index.defined, inside),
+                        }
+                    }
+                }
+            }
             ExprKind::Unary(op, e) => {
                 let e = of(self, e)?;
                 let value = match op {

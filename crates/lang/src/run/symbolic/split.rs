@@ -270,7 +270,9 @@ impl<'a> Accesses<'a> {
                 self.elements.push((*array, index));
                 self.read(index);
             }
-            ExprKind::LocalElement(_, e) | ExprKind::Unary(_, e) => self.read(e),
+            ExprKind::LocalElement(_, e) | ExprKind::Table(_, e) | ExprKind::Unary(_, e) => {
+                self.read(e);
+            }
             ExprKind::Binary(_, a, b) | ExprKind::Choose(a, b) => {
                 self.read(a);
                 self.read(b);

@@ -8,7 +8,6 @@ use mazurka_smt::{Kind, Model, Sort, Term};
 
 use crate::code::Code;
 use crate::code::fault::Site;
-use crate::code::numbers;
 use crate::run::state::Life;
 
 use super::domain::Cause;
@@ -60,13 +59,9 @@ impl SymbolicMachine {
         let bind = |(at, var): (usize, &crate::check::hir::Var)| {
             let first = self.told.first_cells[at] as usize;
             let cells = &all[first..first + var.len.unwrap_or(1) as usize];
-            let values: Vec<String> = cells.iter().map(|&cell| self.show(cell, var.ty)).collect();
             Binding {
                 name: var.name.clone(),
-                value: match var.len {
-                    Some(_) => format!("[{}]", values.join(", ")),
-                    None => values.concat(),
-                },
+                value: var.shape.list(|at| self.show(cells[at], var.ty)),
             }
         };
         vars.map(bind).collect()
@@ -75,7 +70,7 @@ impl SymbolicMachine {
     pub(super) fn show(&self, term: Term, ty: crate::check::hir::Type) -> String {
         let logic = self.logic.borrow();
         match logic.known(term) {
-            Some(value) => numbers::show(value, ty),
+            Some(value) => self.code.program.show(value, ty),
             None => logic.terms.show(term),
         }
     }
@@ -185,7 +180,7 @@ impl SymbolicMachine {
                 code.initial[cell as usize] = value;
                 values.push(Binding {
                     name,
-                    value: numbers::show(value, var.ty),
+                    value: self.code.program.show(value, var.ty),
                 });
             }
         }

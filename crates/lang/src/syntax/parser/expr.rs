@@ -1,9 +1,9 @@
 //! Expressions, by binding power.
 
-use super::super::ast::{Expr, ExprKind, Init, Name, TypeExpr};
+use super::super::ast::{Expr, ExprKind, Name, Selector};
 use super::super::token::Kind;
 use super::{MAX_EXPR_DEPTH, Parse, Parser};
-use crate::check::hir::{BinaryOp, Type, UnaryOp};
+use crate::check::hir::{BinaryOp, UnaryOp};
 use mazurka_diagnostics::{Diagnostic, Span};
 
 /// Binding powers, weakest first.
@@ -83,7 +83,7 @@ impl<'s> Parser<'s> {
 
     /// A node whose height is within the limit. Long sums grow to the left, so the
     /// recursion of the parser alone would not notice them.
-    fn node(&mut self, kind: ExprKind<'s>, span: Span) -> Parse<Expr<'s>> {
+    pub(super) fn node(&mut self, kind: ExprKind<'s>, span: Span) -> Parse<Expr<'s>> {
         let below = match &kind {
             ExprKind::Unary(_, e) | ExprKind::Index(_, e) => e.depth,
             ExprKind::Binary(_, _, e, f) | ExprKind::Choose(e, f) => e.depth.max(f.depth),
@@ -91,8 +91,22 @@ impl<'s> Parser<'s> {
             ExprKind::LocalOf {
                 instance, index, ..
             } => {
-                let inner = instance.iter().chain(index);
-                inner.map(|e| e.depth).max().unwrap_or(0)
+                let inner = index.iter().map(|e| e.depth);
+                inner.fold(instance.depth, u16::max)
+            }
+            ExprKind::Path(_, selectors) => {
+                let inner = selectors.iter().map(|selector| match selector {
+                    Selector::Index(e) => e.depth,
+                    Selector::Field(_) => 0,
+                });
+                inner.max().unwrap_or(0)
+            }
+            ExprKind::Record(_, fields) => fields.iter().map(|(_, e)| e.depth).max().unwrap_or(0),
+            ExprKind::Quantified(quantified) => quantified.body.depth,
+            ExprKind::Match(value, cases) => {
+                let inner = cases.cases.iter().map(|(_, e)| e.depth);
+                let other = cases.other.iter().map(|(_, e)| e.depth);
+                inner.chain(other).fold(value.depth, u16::max)
             }
             ExprKind::Operation { place, args, .. } => {
                 let inner = args.iter().map(|e| e.depth);
@@ -146,6 +160,8 @@ impl<'s> Parser<'s> {
                 self.bump();
                 self.node(ExprKind::Bool(token.kind == Kind::True), start)
             }
+            Kind::Ident if self.at_quantifier() => self.quantified(),
+            Kind::Ident if self.at_match() => self.match_expr(),
             Kind::Ident => self.named(),
             Kind::Not | Kind::Minus => {
                 self.bump();
@@ -189,47 +205,82 @@ impl<'s> Parser<'s> {
 
     fn named(&mut self) -> Parse<Expr<'s>> {
         let name = self.name("a name")?;
-        match self.kind() {
-            Kind::LBracket => {
-                self.bump();
-                let index = self.expr()?;
-                self.expect(Kind::RBracket, " after the index")?;
-                let span = name.span.to(self.previous());
-                if self.at(Kind::LBracket) {
-                    return Err(self.second_dimension());
-                }
-                let element = self.node(ExprKind::Index(name, Box::new(index)), span)?;
-                match self.at(Kind::Dot) {
-                    true => self.operation(element),
-                    false => Ok(element),
-                }
+        if self.at(Kind::LParen) {
+            if self.kind_after(1) == Kind::Ident && self.kind_after(2) == Kind::Colon {
+                return self.record(name);
             }
-            Kind::LParen => {
-                let mut args = self.arguments()?;
-                if self.at(Kind::Dot) && args.len() == 1 {
-                    return self.local_of(name, args.pop());
-                }
-                let span = name.span.to(self.previous());
-                self.node(ExprKind::Call(name, args), span)
+            let mut args = self.arguments()?;
+            if self.at(Kind::Dot)
+                && args.len() == 1
+                && let Some(instance) = args.pop()
+            {
+                return self.local_of(name, instance);
             }
-            // A local of a process is a name behind the dot, an operation has arguments too.
-            Kind::Dot if self.kind_after(2) == Kind::LParen => {
-                let place = self.node(ExprKind::Name(name), name.span)?;
-                self.operation(place)
-            }
-            Kind::Dot => self.local_of(name, None),
-            _ => self.node(ExprKind::Name(name), name.span),
+            let span = name.span.to(self.previous());
+            return self.node(ExprKind::Call(name, args), span);
+        }
+        let place = self.path(name)?;
+        match self.at(Kind::Dot) {
+            true => self.operation(place),
+            false => Ok(place),
         }
     }
 
-    /// `.x`, `.a[i]`, after a process.
-    fn local_of(&mut self, process: Name<'s>, instance: Option<Expr<'s>>) -> Parse<Expr<'s>> {
+    /// What indices and fields select, after a name. An operation has a dot too, and arguments.
+    fn path(&mut self, name: Name<'s>) -> Parse<Expr<'s>> {
+        let mut selectors = Vec::new();
+        loop {
+            if !self.before_size && self.eat(Kind::LBracket) {
+                selectors.push(Selector::Index(self.expr()?));
+                self.expect(Kind::RBracket, " after the index")?;
+            } else if self.at(Kind::Dot) && self.kind_after(2) != Kind::LParen {
+                self.bump();
+                selectors.push(Selector::Field(self.name("the name of a field")?));
+            } else {
+                break;
+            }
+            if selectors.len() > usize::from(MAX_EXPR_DEPTH) {
+                let counted = "indices and fields";
+                return Err(self.too_deep("this variable is", MAX_EXPR_DEPTH, counted));
+            }
+        }
+        let span = name.span.to(self.previous());
+        let kind = match (selectors.len(), selectors.pop()) {
+            (_, None) => ExprKind::Name(name),
+            (1, Some(Selector::Index(index))) => ExprKind::Index(name, Box::new(index)),
+            (_, Some(last)) => {
+                selectors.push(last);
+                ExprKind::Path(name, selectors)
+            }
+        };
+        self.node(kind, span)
+    }
+
+    /// `(from: 1, kind: Ping)`, after the name of a `struct`.
+    fn record(&mut self, name: Name<'s>) -> Parse<Expr<'s>> {
+        self.bump();
+        let mut fields = Vec::new();
+        while !self.at(Kind::RParen) {
+            let field = self.name("the name of a field")?;
+            self.expect(Kind::Colon, " after the name of the field")?;
+            fields.push((field, self.expr()?));
+            if !self.eat(Kind::Comma) {
+                break;
+            }
+        }
+        self.expect(Kind::RParen, " or `,` after the value of the field")?;
+        let span = name.span.to(self.previous());
+        self.node(ExprKind::Record(name, fields), span)
+    }
+
+    /// `.x`, `.a[i]`, after a process with its number.
+    fn local_of(&mut self, process: Name<'s>, instance: Expr<'s>) -> Parse<Expr<'s>> {
         self.bump();
         let (local, index) = self.name_and_index("the name of a local")?;
         let span = process.span.to(self.previous());
         let kind = ExprKind::LocalOf {
             process,
-            instance: instance.map(Box::new),
+            instance: Box::new(instance),
             local,
             index: index.map(Box::new),
         };
@@ -264,9 +315,20 @@ impl<'s> Parser<'s> {
         Ok(args)
     }
 
+    /// A bound of a range that is a type: brackets behind it are the size of an array.
+    pub(super) fn bound(&mut self) -> Parse<Expr<'s>> {
+        let outer = std::mem::replace(&mut self.before_size, true);
+        let bound = self.expr_above(COMPARE);
+        self.before_size = outer;
+        bound
+    }
+
     fn parenthesised(&mut self) -> Parse<Expr<'s>> {
         let open = self.bump().span;
-        let mut inner = self.condition()?;
+        let outer = std::mem::replace(&mut self.before_size, false);
+        let inner = self.condition();
+        self.before_size = outer;
+        let mut inner = inner?;
         self.expect(Kind::RParen, " after the expression")?;
         // The parentheses belong to the text that labels show.
         inner.span = open.to(self.previous());
@@ -306,66 +368,6 @@ impl<'s> Parser<'s> {
         Ok((from, to))
     }
 
-    /// A type: `int`, `u8[4]`.
-    pub(super) fn type_expr(&mut self) -> Parse<TypeExpr<'s>> {
-        let start = self.token().span;
-        let atomic = self.eat(Kind::Atomic).then_some(start);
-        let token = self.token();
-        let base = match token.kind {
-            Kind::TypeName => {
-                self.bump();
-                base_type(self.text(token.span))
-            }
-            Kind::Ident => {
-                self.unknown_type();
-                None
-            }
-            _ => {
-                let help = "types are `bool`, `int`, `i8` to `i64`, `u8` to `u64`".to_owned();
-                return Err(self.unexpected_with("a type", Some(help)));
-            }
-        };
-        let mut len = None;
-        if self.eat(Kind::LBracket) {
-            if self.at(Kind::RBracket) {
-                let help = "write the number of elements, as in `int[4]`".to_owned();
-                return Err(self.unexpected_with("the size of the array", Some(help)));
-            }
-            len = Some(Box::new(self.expr()?));
-            self.expect(Kind::RBracket, " after the size")?;
-            if self.at(Kind::LBracket) {
-                return Err(self.second_dimension());
-            }
-        }
-        let span = start.to(self.previous());
-        Ok(TypeExpr {
-            atomic,
-            base,
-            len,
-            span,
-        })
-    }
-
-    /// An initial value.
-    pub(super) fn init(&mut self) -> Parse<Init<'s>> {
-        if self.at(Kind::LBrace) {
-            return Ok(Init::Value(self.list_in_braces()));
-        }
-        if !self.at(Kind::LBracket) {
-            return Ok(Init::Value(self.expr()?));
-        }
-        let start = self.bump().span;
-        let mut values = Vec::new();
-        while !self.at(Kind::RBracket) {
-            values.push(self.expr()?);
-            if !self.eat(Kind::Comma) {
-                break;
-            }
-        }
-        self.expect(Kind::RBracket, " or `,` after the value")?;
-        Ok(Init::List(values, start.to(self.previous())))
-    }
-
     /// A name with an optional index, as in `lock(m[i])`.
     pub(super) fn name_and_index(&mut self, what: &str) -> Parse<(Name<'s>, Option<Expr<'s>>)> {
         let name = self.name(what)?;
@@ -376,20 +378,4 @@ impl<'s> Parser<'s> {
         self.expect(Kind::RBracket, " after the index")?;
         Ok((name, Some(index)))
     }
-}
-
-fn base_type(text: &str) -> Option<Type> {
-    Some(match text {
-        "bool" => Type::Bool,
-        "int" => Type::Int,
-        "i8" => Type::Signed(8),
-        "i16" => Type::Signed(16),
-        "i32" => Type::Signed(32),
-        "i64" => Type::Signed(64),
-        "u8" => Type::Unsigned(8),
-        "u16" => Type::Unsigned(16),
-        "u32" => Type::Unsigned(32),
-        "u64" => Type::Unsigned(64),
-        _ => return None,
-    })
 }

@@ -4,11 +4,12 @@ use super::super::token::{KEYWORDS, Kind};
 use mazurka_diagnostics::nearest;
 
 const ENUM: &str =
-    "name the values by constants: `const RED = 0  const GREEN = 1  var c: int = RED`";
-const RECORD: &str =
-    "declare one variable for each field: `var p_x, p_y: int = 0`; for many, an array for each";
-const TYPE: &str =
-    "there are `bool`, `int`, `i8` … `u64` and arrays of them; write the type itself";
+    "write `enum Color { Red, Green }` outside of all blocks, and `var c: Color = Red`";
+const RECORD: &str = "write `struct Point { x: int, y: int }` outside of all blocks, and `var p: Point = Point(x: 0, y: 0)`";
+const FUNCTION: &str = "write `fn f(a: int): int { e }` outside of all blocks for a value, `proc p() { … }` for statements";
+const CASES: &str =
+    "write `match s { Idle { … } Busy { … } }` for an `enum`, else `if … { … } else if … { … }`";
+const TYPE: &str = "there are `bool`, `int`, `i8` … `u64`, ranges, `enum`, `struct` and arrays of them; write the type itself";
 const CHANNEL: &str = "keep the messages in an array: to send is `atomic { await n < 4; a[n] := v; n := n + 1 }`, to receive takes one out in the same way";
 const TEMPORAL: &str = "write `always e`, `eventually e`, `infinitely_often e` or `whenever e leads_to f` (docs/temporal.md)";
 
@@ -84,16 +85,10 @@ const FOREIGN_WORDS: &[(&str, &str)] = &[
     ),
     (
         "return",
-        "a procedure gives no value; assign a shared variable, and use `if` to leave early",
+        "a procedure gives no value; `return` alone leaves it: assign a shared variable, or write a `fn`",
     ),
-    (
-        "break",
-        "there is no `break`: put the reason to stop into the loop's condition",
-    ),
-    (
-        "continue",
-        "there is no `continue`: put the rest of the body into an `if`",
-    ),
+    ("break", "`break` stands alone, inside a loop"),
+    ("continue", "`continue` stands alone, inside a loop"),
     ("goto", "there is no `goto`: use `while` and `if`"),
     (
         "do",
@@ -118,13 +113,13 @@ const FOREIGN_WORDS: &[(&str, &str)] = &[
     ("elif", "write `else if`"),
     ("elsif", "write `else if`"),
     ("elseif", "write `else if`"),
-    ("switch", "write `if … { … } else if … { … }`"),
-    ("match", "write `if … { … } else if … { … }`"),
-    ("case", "write `if … { … } else if … { … }`"),
-    ("function", "write `proc p() { … }` outside of all blocks"),
-    ("fn", "write `proc p() { … }` outside of all blocks"),
-    ("def", "write `proc p() { … }` outside of all blocks"),
-    ("func", "write `proc p() { … }` outside of all blocks"),
+    ("switch", CASES),
+    ("match", CASES),
+    ("case", CASES),
+    ("function", FUNCTION),
+    ("fn", FUNCTION),
+    ("def", FUNCTION),
+    ("func", FUNCTION),
     ("void", "write `proc p() { … }` outside of all blocks"),
     ("procedure", "write `proc p() { … }` outside of all blocks"),
     ("global", "write `var x: int = 0` outside of all blocks"),

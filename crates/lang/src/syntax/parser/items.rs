@@ -1,6 +1,10 @@
 //! Declarations and processes.
 
-use super::super::ast::{File, Init, Item, Name, PropertyKind, Range, TemporalKind, TypeExpr};
+use std::rc::Rc;
+
+use super::super::ast::{
+    Base, File, Init, Item, Name, Param, PropertyKind, Range, TemporalKind, TypeExpr,
+};
 use super::super::lexer::unescape;
 use super::super::token::Kind;
 use super::{Parse, Parser};
@@ -35,6 +39,47 @@ impl<'s> Parser<'s> {
         kind.opens_item()
             || kind == Kind::Eof
             || (kind == Kind::Lock && self.kind_after(1) != Kind::LParen)
+            || self.word_of_item().is_some()
+    }
+
+    /// The word of a declaration that is a name elsewhere, if one begins here.
+    fn word_of_item(&self) -> Option<&'static str> {
+        let words = [
+            ("enum", Kind::LBrace),
+            ("struct", Kind::LBrace),
+            ("fn", Kind::LParen),
+        ];
+        let declares = |word: &str, open: Kind| {
+            self.at_word(word) && self.kind_after(1) == Kind::Ident && self.kind_after(2) == open
+        };
+        let found = words.iter().find(|(word, open)| declares(word, *open));
+        found.map(|(word, _)| *word)
+    }
+
+    /// `enum`, `struct` or `fn`
+    fn worded_item(&mut self) -> Parse<Item<'s>> {
+        let word = self.word_of_item().unwrap_or_default();
+        self.bump();
+        if word == "fn" {
+            return self.function();
+        }
+        let name = self.name("the name of a type")?;
+        self.bump();
+        let item = if word == "enum" {
+            let mut members = Vec::new();
+            while !self.at(Kind::RBrace) {
+                members.push(self.name("the name of a member")?);
+                if !self.eat(Kind::Comma) {
+                    break;
+                }
+            }
+            Item::Enum { name, members }
+        } else {
+            let fields = self.fields(Kind::RBrace, "the name of a field")?;
+            Item::Struct { name, fields }
+        };
+        self.expect(Kind::RBrace, " or `,` in the declaration of a type")?;
+        Ok(item)
     }
 
     /// Goes to where the next declaration begins.
@@ -164,6 +209,7 @@ impl<'s> Parser<'s> {
                 items.push(self.process()?);
             }
             Kind::Ident if self.at_maplet() => self.state_and_program(items)?,
+            Kind::Ident if self.word_of_item().is_some() => items.push(self.worded_item()?),
             _ => return Err(self.not_an_item()),
         }
         Ok(())
@@ -239,8 +285,8 @@ impl<'s> Parser<'s> {
         };
         let ty = TypeExpr {
             atomic: None,
-            base: Some(base),
-            len: None,
+            base: Base::Plain(base),
+            dims: Vec::new(),
             span,
         };
         Ok((ty, Some(self.init()?)))
@@ -358,52 +404,47 @@ impl<'s> Parser<'s> {
             _ => return Err(self.unexpected("`=`")),
         }
         self.bump();
-        let value = self.expr()?;
+        let value = self.init()?;
         Ok(Item::Const { name, value })
     }
 
     /// `(a: int, b, c: bool)`
-    fn params(&mut self, proc: Name<'s>) -> Parse<Vec<(Name<'s>, TypeExpr<'s>)>> {
+    pub(super) fn params(&mut self, proc: Name<'s>) -> Parse<Vec<Param<'s>>> {
         if !self.at(Kind::LParen) {
             let help = format!("write `proc {}() {{ … }}`", proc.text);
             return Err(self.unexpected_with("`(`", Some(help)));
         }
         self.bump();
-        let mut params: Vec<(Name<'s>, TypeExpr<'s>)> = Vec::new();
-        while !self.at(Kind::RParen) {
+        let params = self.fields(Kind::RParen, "the name of a parameter")?;
+        self.expect(Kind::RParen, " or `,` after the parameter")?;
+        Ok(params)
+    }
+
+    /// `a: int, b, c: bool`, up to a closing bracket.
+    fn fields(&mut self, close: Kind, what: &str) -> Parse<Vec<Param<'s>>> {
+        let mut fields: Vec<Param<'s>> = Vec::new();
+        while !self.at(close) {
             if self.at(Kind::TypeName) {
                 return Err(self.type_before_name(""));
             }
-            let names = self.names("the name of a parameter")?;
+            let names = self.names(what)?;
             if self.at(Kind::TypeName) {
                 self.missing_colon(names[0]);
             } else if !self.at(Kind::Colon) {
                 for &name in &names {
                     let ty = self.untyped_param(name);
-                    params.push((name, ty));
+                    fields.push((name, Rc::new(ty)));
                 }
                 break;
             }
             self.eat(Kind::Colon);
-            let ty = self.type_expr()?;
-            let (base, span) = (ty.base, ty.span);
-            let mut first = Some(ty);
-            for name in names {
-                // The size, which is a mistake here, goes with the first name only.
-                let ty = first.take().unwrap_or(TypeExpr {
-                    atomic: None,
-                    base,
-                    len: None,
-                    span,
-                });
-                params.push((name, ty));
-            }
+            let ty = Rc::new(self.type_expr()?);
+            fields.extend(names.into_iter().map(|name| (name, Rc::clone(&ty))));
             if !self.eat(Kind::Comma) {
                 break;
             }
         }
-        self.expect(Kind::RParen, " or `,` after the parameter")?;
-        Ok(params)
+        Ok(fields)
     }
 
     fn process(&mut self) -> Parse<Item<'s>> {

@@ -1,11 +1,11 @@
 //! Mistakes that are made often, each with the words that mend it.
 
-use super::super::ast::{Expr, ExprKind, Name, Stmt, StmtKind, TypeExpr};
+use super::super::ast::{Base, Expr, ExprKind, Name, Stmt, StmtKind, TypeExpr};
 use super::super::token::Kind;
 use super::foreign::{self, advice};
 use super::{Parse, Parser, Stop};
 use crate::check::hir::BinaryOp;
-use mazurka_diagnostics::{Diagnostic, Span, nearest};
+use mazurka_diagnostics::{Diagnostic, Span};
 
 fn opens_any_statement(kind: Kind) -> bool {
     kind.opens_statement() || kind == Kind::If
@@ -510,45 +510,10 @@ impl<'s> Parser<'s> {
         );
         TypeExpr {
             atomic: None,
-            base: None,
-            len: None,
+            base: Base::Poison,
+            dims: Vec::new(),
             span: name.span,
         }
-    }
-
-    pub(super) fn unknown_type(&mut self) {
-        let span = self.bump().span;
-        let text = self.text(span);
-        let types = [
-            "bool", "int", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64",
-        ];
-        let meant = match text {
-            "boolean" | "Bool" | "Boolean" => Some("bool"),
-            "integer" | "Integer" | "Int" | "number" | "long" | "nat" | "Nat" => Some("int"),
-            "byte" | "char" => Some("u8"),
-            "short" => Some("i16"),
-            "unsigned" | "uint" => Some("u32"),
-            "usize" | "size_t" => Some("u64"),
-            _ => nearest(text, types),
-        };
-        let help = match meant {
-            Some(meant) => format!("did you mean `{meant}`?"),
-            None => "types are `bool`, `int`, `i8` to `i64`, `u8` to `u64`".to_owned(),
-        };
-        self.report(
-            Diagnostic::new("M0114", span, format!("there is no type `{text}`"))
-                .label("expected a type")
-                .help(help),
-        );
-    }
-
-    pub(super) fn second_dimension(&mut self) -> Stop {
-        let span = self.token().span;
-        self.report(
-            Diagnostic::new("M0119", span, "arrays have one dimension")
-                .label("a second index")
-                .help("use one array of `n * m` elements and the index `i * m + j`"),
-        )
     }
 
     pub(super) fn constant_with_type(&mut self, name: Name<'s>) -> Stop {
@@ -585,7 +550,7 @@ impl<'s> Parser<'s> {
         self.report(
             Diagnostic::new("M0118", span, "this cannot be assigned")
                 .label("expected a variable or an element of an array")
-                .help("only `x` and `a[i]` can stand left of `:=`"),
+                .help("only `x`, `a[i]` and `m.f` can stand left of `:=`"),
         )
     }
 

@@ -8,7 +8,9 @@ mod expr;
 mod foreign;
 mod items;
 mod mistakes;
+mod quantified;
 mod stmt;
+mod types;
 
 pub(crate) use foreign::{foreign, foreign_value};
 
@@ -58,6 +60,7 @@ pub(crate) fn parse(source: &str) -> Parsed<'_> {
         tainted: FxHashSet::default(),
         words_reported: FxHashSet::default(),
         depth_reported: false,
+        before_size: false,
     };
     let file = parser.file();
     Parsed {
@@ -94,6 +97,8 @@ struct Parser<'s> {
     words_reported: FxHashSet<&'s str>,
     /// Too deep a nesting was reported for this declaration or process.
     depth_reported: bool,
+    /// Brackets behind the name here belong to the type around it.
+    before_size: bool,
 }
 
 impl<'s> Parser<'s> {
@@ -134,6 +139,11 @@ impl<'s> Parser<'s> {
             self.pos += 1;
         }
         token
+    }
+
+    /// Whether the name here is this word, which is a word of the language only in some places.
+    fn at_word(&self, word: &str) -> bool {
+        self.at(Kind::Ident) && self.text(self.token().span) == word
     }
 
     fn eat(&mut self, kind: Kind) -> bool {

@@ -4,6 +4,7 @@ use super::super::ast::{Expr, ExprKind, Name, Spawned, Stmt, StmtKind, Text};
 use super::super::token::Kind;
 use super::expr::continues_expression;
 use super::{MAX_STMT_DEPTH, Parse, Parser, Stop};
+use crate::check::hir::Leave;
 use mazurka_diagnostics::Span;
 
 impl<'s> Parser<'s> {
@@ -157,7 +158,7 @@ impl<'s> Parser<'s> {
 
     /// A guard and what it guards, or a choice, or a plain statement.
     fn guarded(&mut self) -> Parse<Stmt<'s>> {
-        let stmt = if self.at_expression() && !self.at_new() {
+        let stmt = if self.at_expression() && !self.at_worded() {
             let test = self.expr()?;
             if matches!(self.kind(), Kind::Guard | Kind::GuardLoop) {
                 return self.after_guard(test);
@@ -215,7 +216,7 @@ impl<'s> Parser<'s> {
 
     /// The second branch of a choice: a statement without guard or choice.
     fn branch(&mut self) -> Parse<Stmt<'s>> {
-        if !self.at_expression() {
+        if !self.at_expression() || self.at_worded() {
             return self.plain();
         }
         let first = self.expr()?;
@@ -305,7 +306,7 @@ impl<'s> Parser<'s> {
         for place in &left {
             if !matches!(
                 place.kind,
-                ExprKind::Name(_) | ExprKind::Index(..) | ExprKind::Poison
+                ExprKind::Name(_) | ExprKind::Index(..) | ExprKind::Path(..) | ExprKind::Poison
             ) {
                 return Err(self.not_assignable(place.span));
             }
@@ -347,6 +348,8 @@ impl<'s> Parser<'s> {
             Kind::Let => self.let_stmt()?,
             Kind::Spawn => StmtKind::Spawn(None, self.spawned()?),
             Kind::Ident if self.at_new() => StmtKind::Spawn(None, self.spawned()?),
+            Kind::Ident if self.at_match() => self.match_stmt()?,
+            Kind::Ident if self.leave_here().is_some() => self.leave()?,
             Kind::Join => {
                 self.bump();
                 if self.at(Kind::LParen) && !self.on_new_line() {
@@ -515,6 +518,45 @@ impl<'s> Parser<'s> {
         }
         let init = self.init()?;
         Ok(StmtKind::Let { name, ty, init })
+    }
+
+    /// Whether a name here is the word of a statement.
+    fn at_worded(&self) -> bool {
+        self.at_new() || self.at_match() || self.leave_here().is_some()
+    }
+
+    /// `break`, `continue` or `return`, if this is no name: a name alone is no statement.
+    fn leave_here(&self) -> Option<Leave> {
+        let text = match self.kind() {
+            Kind::Ident => self.text(self.token().span),
+            _ => return None,
+        };
+        let (_, leave) = Leave::ALL.iter().find(|(word, _)| *word == text)?;
+        let next = self.kind_after(1);
+        let is_name = continues_expression(next)
+            || matches!(
+                next,
+                Kind::Assign
+                    | Kind::Equals
+                    | Kind::Comma
+                    | Kind::LBracket
+                    | Kind::LParen
+                    | Kind::Dot
+                    | Kind::Guard
+                    | Kind::GuardLoop
+            );
+        (!is_name).then_some(*leave)
+    }
+
+    fn leave(&mut self) -> Parse<StmtKind<'s>> {
+        let leave = self.leave_here().unwrap_or(Leave::Loop);
+        self.bump();
+        let more = self.kind().opens_expression() && !self.on_new_line();
+        if more && leave == Leave::Procedure {
+            let help = "a procedure gives no value: write a `fn`, or assign a shared variable";
+            return Err(self.unexpected_with("the end of the statement", Some(help.to_owned())));
+        }
+        Ok(StmtKind::Leave(leave))
     }
 
     /// Whether this is `new(s)`, as the SymPaths paper writes `spawn { s }`, and no call of a

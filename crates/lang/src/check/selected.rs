@@ -1,0 +1,104 @@
+//! What indices and fields select, as a value.
+
+use mazurka_diagnostics::{Diagnostic, Span};
+
+use super::body::{Body, Meaning};
+use super::records::{Behind, Selected, behind, read};
+use super::temporal::NamedLocal;
+use super::types::{Ty, Typed};
+use crate::syntax::ast::{self, Name};
+
+impl<'s> Body<'_, 's> {
+    pub(super) fn element(&mut self, name: Name<'s>, index: &ast::Expr<'s>, span: Span) -> Typed {
+        let selected = self.select(name, &[Behind::Index(index)], span);
+        self.read_selected(selected, span)
+    }
+
+    /// `a[i][j]`, `m.f`, `q[i].f`; in a temporal property also a local of a process.
+    pub(super) fn path(
+        &mut self,
+        name: Name<'s>,
+        selectors: &[ast::Selector<'s>],
+        span: Span,
+    ) -> Typed {
+        let is_record = matches!(self.peek(name), Some(Meaning::Record(_)));
+        if self.temporal && !is_record {
+            let local = match selectors {
+                [ast::Selector::Field(local)] => Some((*local, None)),
+                [ast::Selector::Field(local), ast::Selector::Index(index)] => {
+                    Some((*local, Some(index)))
+                }
+                _ => None,
+            };
+            if let Some((local, index)) = local {
+                let index = index.map(|index| self.index(index));
+                let named = NamedLocal {
+                    process: name,
+                    instance: None,
+                    local,
+                    span,
+                };
+                return self.local_of(&named, index);
+            }
+        }
+        let behind: Vec<Behind<'_, 's>> = selectors.iter().map(behind).collect();
+        let selected = self.select(name, &behind, span);
+        self.read_selected(selected, span)
+    }
+
+    /// What was selected, as a single value.
+    fn read_selected(&mut self, selected: Selected, span: Span) -> Typed {
+        match selected {
+            Selected::Poison => self.poison(span),
+            Selected::Value(place, ty) => {
+                self.c.grow(1, span);
+                Typed {
+                    expr: read(place, ty, span),
+                    ty: Ty::Known(ty),
+                }
+            }
+            Selected::Constant(typed) => typed,
+            Selected::Record(..) => {
+                self.report(
+                    Diagnostic::new("M0313", span, "this is a whole `struct`")
+                        .label("expected a single value")
+                        .help("name a field, as in `m.f`; `==` and `:=` take whole ones"),
+                );
+                self.poison(span)
+            }
+        }
+    }
+
+    pub(super) fn record_as_value(&mut self, name: Name<'s>) {
+        self.report(
+            Diagnostic::new("M0313", name.span, "this is a whole `struct`")
+                .label("expected a single value")
+                .help("it can be assigned, compared with `==`, or be an argument of a procedure"),
+        );
+    }
+
+    pub(super) fn array_without_index(&mut self, name: Name<'s>, len: u32) {
+        self.report(
+            Diagnostic::new("M0306", name.span, format!("`{}` is an array", name.text))
+                .label("expected an index after this")
+                .help(format!(
+                    "write `{}[i]`, with `i` from 0 to {}",
+                    name.text,
+                    len - 1
+                )),
+        );
+    }
+
+    pub(super) fn scalar_with_index(&mut self, name: Name<'s>) {
+        let mut diagnostic = Diagnostic::new(
+            "M0307",
+            name.span,
+            format!("`{}` is not an array", name.text),
+        )
+        .label("has no elements");
+        if let Some(span) = self.declared_at(name) {
+            diagnostic = diagnostic.related(span, "declared here");
+        }
+        self.report(diagnostic.help("remove the index, or give it a size: `int[n]`"));
+    }
+}

@@ -1,0 +1,75 @@
+//! `break`, `continue` and `return`: guards and atomic blocks that they leave end there.
+
+use super::ast::Kind;
+use super::code::Instr;
+use super::compile::{Compiler, Done};
+
+/// What is around a statement, in the body that it is in.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Around {
+    /// So many `AtomicBegin`s that have not ended, and so many guards that have ended.
+    pub atomic: usize,
+    pub fused: usize,
+    loops: Vec<Loop>,
+}
+
+/// A loop: where its next round begins, what was around it, and the jumps behind it.
+#[derive(Clone, Debug)]
+struct Loop {
+    again: usize,
+    atomic: usize,
+    fused: usize,
+    out: Vec<usize>,
+}
+
+impl Compiler {
+    /// The body of a loop begins.
+    pub(super) fn enter(&mut self, again: usize) {
+        let Around { atomic, fused, .. } = self.around;
+        let out = Vec::new();
+        self.around.loops.push(Loop {
+            again,
+            atomic,
+            fused,
+            out,
+        });
+    }
+
+    /// The loop ends here.
+    pub(super) fn exit(&mut self) {
+        let left = self.around.loops.pop();
+        for jump in left.map(|left| left.out).unwrap_or_default() {
+            self.land(jump);
+        }
+    }
+
+    pub(super) fn leave(&mut self, kind: &Kind) -> Done {
+        let inner = self.around.loops.last().cloned();
+        let (atomic, fused) = match (kind, &inner) {
+            (Kind::Return, _) => (0, 0),
+            (_, Some(inner)) => (inner.atomic, inner.fused),
+            (_, None) => return Err("no loop around".into()),
+        };
+        for _ in atomic..self.around.atomic {
+            self.emit(Instr::AtomicEnd);
+        }
+        if self.around.fused > fused {
+            self.emit(Instr::EndFuse);
+        }
+        match (kind, inner) {
+            (Kind::Return, _) => {
+                self.emit(Instr::Return);
+            }
+            (Kind::Continue, Some(inner)) => {
+                self.emit(Instr::Jump(inner.again));
+            }
+            _ => {
+                let jump = self.emit(Instr::Jump(0));
+                if let Some(inner) = self.around.loops.last_mut() {
+                    inner.out.push(jump);
+                }
+            }
+        }
+        Ok(())
+    }
+}

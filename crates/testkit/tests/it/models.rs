@@ -1,0 +1,168 @@
+//! Types with names, dimensions, ranges, functions, quantifiers and `match`: random programs with
+//! them, the engines against brute force, and all of that against the oracle, which reads them
+//! with a parser of its own.
+
+use std::collections::BTreeSet;
+
+use crate::common::programs;
+use mazurka_core::Limits as SearchLimits;
+use mazurka_explore::{Algorithm, Goal, Search};
+use mazurka_testkit::oracle::{Answer, Limits, Truth, judge};
+use mazurka_testkit::swarm::models;
+use mazurka_testkit::{Aspect, Dependence, Limit, Recording, Summary, machine, naive};
+
+/// What the engines find, and what the oracle says, of one program.
+fn differences(text: &str, truth: &Truth) -> Option<Vec<String>> {
+    let mut program = machine(text).unwrap_or_else(|why| panic!("{why}\n{text}"));
+    let found = naive(&mut program, Limit::default(), Dependence::Claimed).ok()?;
+    if found.lost {
+        return None;
+    }
+    let mut all = against_oracle(&found, truth);
+    for algorithm in [Algorithm::Source, Algorithm::Optimal] {
+        let mut program = machine(text).unwrap_or_else(|why| panic!("{why}\n{text}"));
+        let mut recording = Recording::default();
+        let search = Search {
+            algorithm,
+            limits: SearchLimits::default(),
+            goal: Goal::Everything,
+        };
+        let go_on = &mut |_: &_| std::ops::ControlFlow::Continue(());
+        search.run(&mut program, go_on, &mut recording);
+        let other = recording.finish();
+        let difference = other.difference(&found, Aspect::ALL);
+        all.extend(difference.map(|difference| format!("{algorithm}: {difference}")));
+    }
+    Some(all)
+}
+
+fn against_oracle(found: &Summary, truth: &Truth) -> Vec<String> {
+    let mut all = Vec::new();
+    let mut compare = |what: &str, found: usize, wanted: usize| {
+        if found != wanted {
+            all.push(format!("{what}: {found}, the oracle says {wanted}"));
+        }
+    };
+    compare(
+        "final states",
+        found.final_states.len(),
+        truth.final_states.len(),
+    );
+    compare(
+        "a deadlock",
+        (!found.deadlocks.is_empty()).into(),
+        truth.deadlock.into(),
+    );
+    let fails = !found.failures.is_empty();
+    compare(
+        "a failure",
+        fails.into(),
+        (!truth.failures.is_empty()).into(),
+    );
+    all
+}
+
+fn agree(first: u64, count: u64) {
+    let limits = Limits {
+        states: 20_000,
+        ..Limits::default()
+    };
+    let (mut compared, mut failing, mut deadlocks) = (0, 0, 0);
+    let mut used: BTreeSet<&str> = BTreeSet::new();
+    let words = [
+        "forall",
+        "exists",
+        "count",
+        "sum",
+        "min",
+        "max",
+        "match",
+        "least(",
+        "bump(",
+        "both()",
+        "T[",
+        "G[",
+        "a[",
+        "q[",
+        "Msg(",
+        "atomicity access",
+        "m == q[",
+        "break",
+        "continue",
+        "leave(",
+        "let l",
+    ];
+    for seed in first..first + count {
+        let text = models(seed);
+        let truth = match judge(&text, &limits) {
+            Answer::Truth(truth) => truth,
+            Answer::TooLarge => continue,
+            other => panic!("seed {seed}: {other:?}\n{text}"),
+        };
+        let Some(wrong) = differences(&text, &truth) else {
+            continue;
+        };
+        assert!(wrong.is_empty(), "seed {seed}: {wrong:#?}\n{text}");
+        compared += 1;
+        failing += u64::from(!truth.failures.is_empty());
+        deadlocks += u64::from(truth.deadlock);
+        let body = text.split_once("process").map_or("", |(_, body)| body);
+        used.extend(
+            words.iter().filter(|word| {
+                text.contains(*word) && (body.contains(*word) || word.contains(' '))
+            }),
+        );
+    }
+    println!("{compared} of {count}: {failing} fail, {deadlocks} have a deadlock");
+    assert!(
+        compared * 10 > count * 8,
+        "too few programs were compared: {compared}"
+    );
+    assert!(
+        failing > count / 20 && deadlocks > 0,
+        "{failing} {deadlocks}"
+    );
+    assert_eq!(used.len(), words.len(), "{used:?}");
+}
+
+#[test]
+fn engines_and_oracle_agree() {
+    agree(0, programs(300));
+}
+
+/// Run with `cargo test --release -p mazurka-testkit --test it models:: -- --ignored --nocapture`;
+/// `MAZURKA_PROGRAMS=n` for more.
+#[test]
+#[ignore = "takes minutes"]
+fn engines_and_oracle_agree_for_long() {
+    agree(100_000, programs(20_000));
+}
+
+/// The models of `examples/` that have a planted bug: the oracle finds nothing without it.
+#[test]
+fn the_planted_bugs_of_the_examples_are_real() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
+    let models = [
+        ("msi", true),
+        ("two-phase-commit", true),
+        ("bakery", true),
+        ("waiter", false),
+    ];
+    for (name, fails) in models {
+        let path = format!("{folder}/{name}.maz");
+        let text = std::fs::read_to_string(&path).expect("an example");
+        for bug in [0, 1] {
+            let limits = Limits {
+                set: vec![("BUG".to_owned(), bug)],
+                ..Limits::default()
+            };
+            let Answer::Truth(truth) = judge(&text, &limits) else {
+                panic!("{name}: no answer");
+            };
+            let wrong = bug == 1;
+            assert_eq!(!truth.failures.is_empty(), fails && wrong, "{name} {bug}");
+            assert_eq!(truth.deadlock, !fails && wrong, "{name} {bug}");
+            assert!(!truth.livelock, "{name} {bug}");
+        }
+    }
+}
