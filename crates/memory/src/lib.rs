@@ -46,8 +46,8 @@ mod runner;
 pub use explore::visit_part;
 #[doc(hidden)]
 pub use explore::visit_planted;
-pub use explore::{CountOnly, Counts, End, Ending, Failure, Finding, Found, Visitor};
+pub use explore::{CountOnly, Counts, Drawing, End, Ending, Failure, Finding, Found, Visitor};
 pub use explore::{Part, Replay, ReplayError, explore, replay, replay_graph, sample, split, visit};
 pub use machine::Threads;
 pub use models::{Memory, UnknownMemory};
-pub use program::{Action, Effect, Loc, MemoryOrder, Program, ThreadId, Value};
+pub use program::{Action, Decision, Effect, Loc, MemoryOrder, Program, ThreadId, Value};

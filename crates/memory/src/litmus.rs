@@ -18,7 +18,7 @@
 //! assert_eq!(count(passing(MemoryOrder::Release, MemoryOrder::Acquire)), 2);
 //! ```
 
-use crate::program::{Action, Effect, Loc, MemoryOrder, Program, ThreadId, Value};
+use crate::program::{Action, Decision, Effect, Loc, MemoryOrder, Program, ThreadId, Value};
 
 /// How many registers a thread has.
 pub const REGISTERS: usize = 6;
@@ -181,6 +181,9 @@ pub enum Instruction {
     Join(ThreadId),
     /// Chooses a number below another one.
     Choose(Register, u32),
+    /// Asks a question about a number below 8 that no thread knows: 0, 1 and 2 for a bit of it,
+    /// others for two bits.
+    Decide(Register, u32),
     /// Sets a register.
     Set(Register, Sum),
     /// Discards the execution unless the condition holds.
@@ -280,6 +283,16 @@ pub fn when(
     block.extend(instructions);
     block[0] = Instruction::SkipUnless(condition, block.len() as isize - 1);
     block
+}
+
+/// The number that no thread knows is below this.
+const UNKNOWN: u32 = 8;
+
+/// The outcome of a question about a number that is not known: 0, 1 and 2 ask for a bit of it,
+/// others for two bits.
+fn decided(question: u32, number: u32) -> Value {
+    let mask = if question < 3 { 1 } else { 3 };
+    Value::from(number >> (question % 3) & mask)
 }
 
 /// Where a thread is.
@@ -415,6 +428,7 @@ impl Program for Litmus {
             Instruction::Spawn(child) => Action::Spawn { child },
             Instruction::Join(child) => Action::Join { child },
             Instruction::Choose(_, outcomes) => Action::Choice { outcomes },
+            Instruction::Decide(_, question) => Action::Decide { question },
             Instruction::Assume(_) => Action::Discard,
             Instruction::Assert(_, code) => Action::Fail(code),
             Instruction::Set(..) | Instruction::SkipUnless(..) => {
@@ -446,13 +460,26 @@ impl Program for Litmus {
         }
     }
 
+    fn decide(&mut self, made: &[Decision], question: u32, after: Option<Value>) -> Option<Value> {
+        let possible = |number: &u32| {
+            let mut made = made.iter();
+            made.all(|it| decided(it.question, *number) == it.outcome)
+        };
+        let outcomes = (0..UNKNOWN).filter(possible);
+        let outcomes = outcomes.map(|number| decided(question, number));
+        outcomes
+            .filter(|&outcome| after.is_none_or(|after| outcome > after))
+            .min()
+    }
+
     fn answer(&mut self, thread: ThreadId, value: Value) {
         let mut point = *self.point(thread);
         let read = match self.code[thread.index()][point.at] {
             Instruction::Load(register, ..)
             | Instruction::Update(register, ..)
             | Instruction::Await(register, ..)
-            | Instruction::Choose(register, _) => Some(register),
+            | Instruction::Choose(register, _)
+            | Instruction::Decide(register, _) => Some(register),
             _ => None,
         };
         if let Some(register) = read {

@@ -12,6 +12,8 @@ pub enum Planted {
     AnyRf,
     /// A choice that is removed counts as maximal whatever its outcome.
     AnyChoice,
+    /// A decision that is removed counts as maximal if it has its first outcome, feasible or not.
+    FirstOutcome,
     /// Writes are put at the end of mo only.
     OnlyLastPlace,
     /// Updates do not carry on release sequences.

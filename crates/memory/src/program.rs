@@ -133,12 +133,27 @@ pub enum Action {
         /// How many there are to choose from, at least 1.
         outcomes: u32,
     },
+    /// Decides a question about values that are not known; the answer is one of its outcomes, which
+    /// [`Program::decide`] gives.
+    Decide {
+        /// The program's number of the question.
+        question: u32,
+    },
     /// Met a false assumption: the execution does not count.
     Discard,
     /// Met a failure, which the program numbers. The thread halts, others go on.
     Fail(u32),
     /// Has ended.
     End,
+}
+
+/// A question about values that are not known, and its outcome in an execution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// The program's number of the question.
+    pub question: u32,
+    /// The program's number of the outcome, which fits into 32 bits.
+    pub outcome: Value,
 }
 
 /// What an update does with the value that it reads.
@@ -214,6 +229,17 @@ pub trait Program {
     /// What the pending update or await of a thread does if it reads this.
     fn modify(&mut self, thread: ThreadId, read: Value) -> Effect;
 
+    /// The first outcome of a question that some values have for which all decisions of `made` have
+    /// theirs; or the next one after `after`. It depends on nothing else.
+    fn decide(
+        &mut self,
+        _made: &[Decision],
+        _question: u32,
+        _after: Option<Value>,
+    ) -> Option<Value> {
+        None
+    }
+
     /// Makes the pending access of a thread.
     fn answer(&mut self, thread: ThreadId, value: Value);
 
@@ -250,6 +276,10 @@ impl<P: Program> Program for &mut P {
 
     fn modify(&mut self, thread: ThreadId, read: Value) -> Effect {
         (**self).modify(thread, read)
+    }
+
+    fn decide(&mut self, made: &[Decision], question: u32, after: Option<Value>) -> Option<Value> {
+        (**self).decide(made, question, after)
     }
 
     fn answer(&mut self, thread: ThreadId, value: Value) {

@@ -5,7 +5,7 @@
 //! taken back, and answered again.
 
 use crate::graph::{Event, Graph, Kind, Slot};
-use crate::program::{Action, Effect, Loc, Program, ThreadId, Value};
+use crate::program::{Action, Decision, Effect, Loc, Program, ThreadId, Value};
 
 /// A program and how far each of its threads has run.
 #[derive(Debug)]
@@ -38,6 +38,7 @@ fn fits(action: Action, event: &Event) -> bool {
         Action::Spawn { .. } => &[Kind::Spawn],
         Action::Join { .. } => &[Kind::Join],
         Action::Choice { .. } => &[Kind::Choice],
+        Action::Decide { .. } => &[Kind::Decision],
         Action::Discard | Action::Fail(_) | Action::End => &[],
     };
     let place = match action {
@@ -49,6 +50,7 @@ fn fits(action: Action, event: &Event) -> bool {
         | Action::Unlock { loc } => Some(loc),
         Action::Spawn { child } | Action::Join { child } => Some(Loc(child.0)),
         Action::Choice { outcomes } => Some(Loc(outcomes)),
+        Action::Decide { question } => Some(Loc(question)),
         _ => None,
     };
     kinds.contains(&event.kind) && place.is_none_or(|place| place == event.loc)
@@ -108,6 +110,16 @@ impl<P: Program> Runner<P> {
             false => _ = self.program(graph),
         }
         self.program.modify(thread, read)
+    }
+
+    /// The first feasible outcome of a question, or the next one.
+    pub(crate) fn decide(
+        &mut self,
+        made: &[Decision],
+        question: u32,
+        after: Option<Value>,
+    ) -> Option<Value> {
+        self.program.decide(made, question, after)
     }
 
     /// The program, with all threads where the graph is.
@@ -230,7 +242,8 @@ impl<P: Program> Runner<P> {
                     let read = graph.before(event).expect("an update reads first");
                     graph.event(read).value
                 }
-                kind if kind.is_read() || kind == Kind::Choice => event.value,
+                Kind::Choice | Kind::Decision => event.value,
+                kind if kind.is_read() => event.value,
                 _ => 0,
             };
             self.program.answer(thread, value);

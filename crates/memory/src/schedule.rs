@@ -249,7 +249,7 @@ impl Order<'_> {
         let outcome = if event.is_access() {
             let later = &self.graph.mo(event.loc)[self.graph.position(&event) as usize..];
             later.iter().filter(|&&write| self.is_made(write)).count() as u32
-        } else if event.kind == Kind::Choice {
+        } else if matches!(event.kind, Kind::Choice | Kind::Decision) {
             event.value as u32
         } else {
             0

@@ -395,18 +395,24 @@ impl Builder {
             let violation = report::deadlock(simulator, &finding.schedule);
             fail(simulator, &finding.schedule, &violation, count, about);
         }
-        let mut bounds = found.bounds.iter();
+        self.few_decisions(&found.bounds, count);
+        if self.max_depth.is_none() {
+            too_long(&found.bounds, count);
+        }
+    }
+
+    /// Panics if an execution has compared inputs too often, and there is no limit that was asked
+    /// for.
+    pub(crate) fn few_decisions(&self, bounds: &[Bound], executions: u64) {
+        let mut bounds = bounds.iter();
         if self.max_decisions.is_none()
             && let Some(&bound) = bounds.find(|b| matches!(b, Bound::MaxLocal(_)))
         {
             panic!(
-                "mazurka: not complete after {count} executions: {}\nIs there a loop that an input decides how often to go round? \
+                "mazurka: not complete after {executions} executions: {}\nIs there a loop that an input decides how often to go round? \
                  Use input_in, or set max_decisions.",
                 crate::builder::explain(bound)
             );
-        }
-        if self.max_depth.is_none() {
-            too_long(&found.bounds, count);
         }
     }
 

@@ -123,7 +123,7 @@ mod of_run {
     }
 
     /// Parses a value of any type.
-    fn bits(value: &str) -> Option<i64> {
+    pub(crate) fn bits(value: &str) -> Option<i64> {
         match value {
             "true" => Some(1),
             "false" => Some(0),
@@ -283,4 +283,6 @@ mod of_run {
     }
 }
 
+#[cfg(feature = "symbolic")]
+pub(crate) use of_run::bits;
 pub(crate) use of_run::{Rivals, collect, compare, compared, give, settle};

@@ -13,6 +13,8 @@ use mazurka_explore::{
     Findings, Goal, Picker, Priorities, Search, Uniform, Violation, WalkOn, Walks,
 };
 
+use mazurka_memory::Drawing;
+
 use crate::builder::{Builder, Summary};
 use crate::check::{Orders, WeakOrder, fail, persevere};
 use crate::report;
@@ -56,7 +58,7 @@ impl Builder {
     where
         F: Fn() + Send + Sync + 'static,
     {
-        self.sample(f, executions, Uniform)
+        self.sample(f, executions, Uniform, None)
     }
 
     /// Runs a closure under schedules with random priorities; see [`check_pct()`].
@@ -65,11 +67,17 @@ impl Builder {
     where
         F: Fn() + Send + Sync + 'static,
     {
-        self.sample(f, executions, Priorities::new(depth))
+        self.sample(f, executions, Priorities::new(depth), Some(depth))
     }
 
     #[track_caller]
-    fn sample<F>(&self, f: F, executions: u64, picker: impl Picker + Clone) -> Summary
+    fn sample<F>(
+        &self,
+        f: F,
+        executions: u64,
+        picker: impl Picker + Clone,
+        depth: Option<usize>,
+    ) -> Summary
     where
         F: Fn() + Send + Sync + 'static,
     {
@@ -97,8 +105,12 @@ impl Builder {
                     max_executions: Some(most),
                     ..this.clone()
                 };
-                let random = Some(Random::new(self.seed));
-                drawing.check_weakly(body.clone(), memory, random, &about)
+                let random = Random::new(self.seed);
+                let drawn = match depth {
+                    None => Drawing::from(random),
+                    Some(depth) => Drawing::by_priorities(random, depth),
+                };
+                drawing.check_weakly(body.clone(), memory, Some(drawn), &about)
             },
         )
     }

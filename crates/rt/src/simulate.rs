@@ -54,7 +54,7 @@ type Thread = Coroutine<(), Request, (), DefaultStack>;
 
 /// The coroutines of the current execution and what they share.
 pub(crate) struct Stage {
-    body: Rc<dyn Fn()>,
+    pub body: Rc<dyn Fn()>,
     pub world: Box<World>,
     coroutines: RefCell<Vec<Option<Thread>>>,
     stacks: RefCell<Stacks>,

@@ -5,7 +5,7 @@
 //! for. Each thread may meet so many in one execution as the settings say; a loop that waits again
 //! would otherwise never end. Whether it happens is a choice of its own.
 
-use crate::world::{Place, World};
+use crate::world::{Pending, Place, World};
 
 /// The kinds of things that happen for no reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,10 +52,29 @@ impl World {
                 return false;
             }
         }
-        let happens = self.choose(0, 2, place) == 1;
+        let (verb, words) = match kind {
+            Spurious::Wake => ("wait", "wakes for no reason"),
+            Spurious::Poll => ("wait to be woken", "polls for no reason"),
+            Spurious::Failure => ("compare_exchange_weak", "fails for no reason"),
+        };
+        let pending = Pending::new(None, ("", verb), place);
+        let happens = match self.memory {
+            None => {
+                self.turn(pending);
+                self.inner.borrow_mut().outcome(0, 2) == 1
+            }
+            Some(_) => self.choice(2, pending) == 1,
+        };
+        self.note(|| if happens { words } else { "goes on" }.into());
         if happens {
-            self.inner.borrow_mut().me().spurious[at] += 1;
-            self.note(|| "spurious".into());
+            // The next round of a loop does not do the same again.
+            let mut inner = self.inner.borrow_mut();
+            inner.me().spurious[at] += 1;
+            inner.me().spin.progress();
+            drop(inner);
+            if self.memory.is_some() {
+                self.progress();
+            }
         }
         happens
     }

@@ -117,9 +117,6 @@ fn ask<T: Scalar>(
     let Some(world) = world() else {
         return Symbolic::known(outside);
     };
-    if world.memory.is_some() {
-        world.refuse(format!("an input, at {place}"));
-    }
     match world.input(T::SORT, range, place) {
         Err(value) => Symbolic::known(value),
         Ok(term) => Symbolic::new(Value::Term(term, number(world))),

@@ -25,6 +25,7 @@ use mazurka_smt::{
     Variable, assemble,
 };
 
+use crate::weak::{Question, Questions};
 use crate::world::{Inner, Life, Pending, Place, World};
 
 /// Number of conflicts after which the solver gives up on a query: well below a second.
@@ -100,6 +101,10 @@ pub(crate) struct Unknowns {
     pub undecided: Option<String>,
     /// Where values of an input were left out, if any were.
     pub left_out: Option<Place>,
+    /// Whether an execution has reached the limit on decisions.
+    pub lost: bool,
+    /// What the executions of a memory model decide.
+    pub questions: Questions,
 }
 
 impl Unknowns {
@@ -125,6 +130,8 @@ impl Unknowns {
             most,
             undecided: None,
             left_out: None,
+            lost: false,
+            questions: Questions::default(),
         }
     }
 
@@ -156,7 +163,7 @@ impl Unknowns {
     }
 
     /// Returns values that take the path and satisfy the condition, if the solver finds any.
-    fn possible(&mut self, condition: Term) -> Option<Evaluator> {
+    pub fn possible(&mut self, condition: Term) -> Option<Evaluator> {
         if let Some(truth) = self.terms.truth(condition)
             && !truth
         {
@@ -421,8 +428,18 @@ impl Unknowns {
         (value, end, model)
     }
 
+    /// Returns the formula that a term is in a range.
+    fn within(&mut self, term: Term, (start, end): (i64, i64)) -> Term {
+        let sort = self.terms.sort(term);
+        let start = self.terms.constant(sort, start);
+        let end = self.terms.constant(sort, end);
+        let from = self.terms.at_most(start, term);
+        let to = self.terms.less(term, end);
+        self.terms.and(from, to)
+    }
+
     /// Returns the formula that a term has the value of a key.
-    fn has_key(&mut self, term: Term, key: i64) -> Term {
+    pub fn has_key(&mut self, term: Term, key: i64) -> Term {
         let sort = self.terms.sort(term);
         let value = self.terms.constant(sort, key::value(sort, key));
         self.terms.equal(term, value)
@@ -430,7 +447,7 @@ impl Unknowns {
 
     /// Returns the least feasible key, from the wanted one on, with the end of the outcomes and
     /// values that give the term this key.
-    fn values(
+    pub fn values(
         &mut self,
         term: Term,
         given: Option<i64>,
@@ -582,20 +599,13 @@ impl Inner {
         let Some(variable) = variable else {
             return Err(known.unwrap_or(0));
         };
-        if let Some((start, end)) = range {
-            let start = unknowns.terms.constant(sort, start);
-            let end = unknowns.terms.constant(sort, end);
-            let from = unknowns.terms.at_most(start, variable);
-            let to = unknowns.terms.less(variable, end);
-            for held in [from, to] {
-                let outcome = Outcome { value: 0, end: 0 };
-                let fork = Fork {
-                    asked: variable,
-                    held,
-                    outcome,
-                };
-                unknowns.hold(fork, None);
-            }
+        if let Some(range) = range {
+            let fork = Fork {
+                asked: variable,
+                held: unknowns.within(variable, range),
+                outcome: Outcome { value: 0, end: 0 },
+            };
+            unknowns.hold(fork, None);
         }
         Ok(variable)
     }
@@ -604,8 +614,16 @@ impl Inner {
 impl World {
     /// Returns an unknown value. This is a step of its own, like `choose`.
     pub fn input(&self, sort: Sort, range: Option<(i64, i64)>, place: Place) -> Result<Term, i64> {
-        self.turn(Pending::new(None, ("", "input"), place));
+        let pending = Pending::new(None, ("", "input"), place);
+        match self.memory {
+            None => self.turn(pending),
+            Some(_) => _ = self.choice(1, pending),
+        }
         let result = self.inner.borrow_mut().new_input(sort, range, place);
+        if let (Some(_), Ok(term), Some(range)) = (self.memory, result, range) {
+            let within = self.inner.borrow_mut().unknowns.within(term, range);
+            self.decide_weakly(Question::Holds(within));
+        }
         self.note(|| match result {
             Ok(_) => "any value".into(),
             Err(value) => sort.show(value),
@@ -621,13 +639,20 @@ impl World {
         }
         drop(inner);
         self.count_decision();
-        self.inner.borrow_mut().decide(condition)
+        match self.memory {
+            None => self.inner.borrow_mut().decide(condition),
+            Some(_) => self.decide_weakly(Question::Side(condition)) == 1,
+        }
     }
 
     /// Returns a value of a term, for code that needs a number.
     pub fn pick(&self, term: Term, place: Place) -> i64 {
         self.count_decision();
-        self.inner.borrow_mut().pick(term, place)
+        if self.memory.is_none() {
+            return self.inner.borrow_mut().pick(term, place);
+        }
+        let key = self.decide_weakly(Question::Value(term, place));
+        key::value(self.inner.borrow().unknowns.terms.sort(term), key)
     }
 
     /// Stops the thread for good if the execution has reached the limit on decisions.
@@ -641,6 +666,7 @@ impl World {
             }
             let current = inner.current;
             inner.me().life = Life::Lost;
+            inner.unknowns.lost = true;
             inner.effects.mishaps.push(Mishap {
                 process: Some(current),
                 kind: MishapKind::LocalLimit,

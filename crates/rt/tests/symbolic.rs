@@ -4,6 +4,9 @@
 //! More random programs: `MAZURKA_PROGRAMS=5000 cargo test --release -p mazurka-rt --features
 //! symbolic --test symbolic`.
 
+#[path = "weak/inputs.rs"]
+mod weak;
+
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::Command;

@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use super::decisions::DecisionFrame;
 use super::ends::Visitor;
 use super::{Explorer, Program};
 use crate::graph::{Event, Graph, Kind, Slot};
@@ -15,6 +16,7 @@ pub(super) enum Frame {
     Read(ReadFrame),
     Write(WriteFrame),
     Choice(ChoiceFrame),
+    Decision(DecisionFrame),
     Locks(LocksFrame),
 }
 
@@ -48,6 +50,7 @@ impl Frame {
                 None => frame.mark,
             },
             Self::Choice(frame) => frame.mark,
+            Self::Decision(frame) => frame.mark,
             Self::Locks(frame) => frame.mark,
         }
     }
@@ -283,6 +286,7 @@ impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
             Frame::Read(frame) => self.advance_read(frame),
             Frame::Write(frame) => self.advance_write(frame),
             Frame::Choice(frame) => self.advance_choice(frame),
+            Frame::Decision(frame) => self.advance_decision(frame),
             Frame::Locks(frame) => self.advance_locks(frame),
         }
     }

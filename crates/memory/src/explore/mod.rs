@@ -35,6 +35,8 @@
 //!   other threads can do.
 //! - *Choices* are maximal iff they have their first outcome. The paper has none; without the rule
 //!   graphs come twice.
+//! - *Decisions* about values that are not known (decisions.rs) are choices whose first feasible
+//!   outcome is the maximal one.
 //! - *Locks*: a lock that is held is parked instead of added. A lock that revisits an earlier lock
 //!   removes it, since it can not read from a lock. Unlocks revisit no lock. Where no thread can go
 //!   on, each parked lock is added with what it could have read earlier: only the revisits that
@@ -48,9 +50,11 @@
 //! - *Races* (rc11) end an execution. The write of a plain access has one place, and its read one
 //!   write to read from, or there is a race.
 
+mod decisions;
 mod ends;
 mod frames;
 mod parts;
+mod priorities;
 mod races;
 mod replay;
 mod revisit;
@@ -58,6 +62,7 @@ mod sample;
 
 pub use ends::{CountOnly, Counts, End, Ending, Failure, Finding, Found, Visitor};
 pub use parts::{Part, split, visit_part};
+pub use priorities::Drawing;
 pub use replay::{Replay, ReplayError, replay, replay_graph};
 pub use sample::sample;
 
@@ -69,9 +74,10 @@ use mazurka_core::{Bound, Limits};
 use crate::graph::{Event, Graph, Kind, Slot};
 use crate::models::{Memory, Model, Ra, Rc11, Sc, Tso};
 use crate::planted::Planted;
-use crate::program::{Action, Effect, Loc, MemoryOrder, Program, ThreadId, Value};
+use crate::program::{Action, Decision, Effect, Loc, MemoryOrder, Program, ThreadId, Value};
 use crate::runner::Runner;
 use crate::schedule::Schedule;
+use decisions::DecisionFrame;
 use frames::{ChoiceFrame, Frame, Open, ReadFrame, Reads, WriteFrame};
 
 /// Explores all executions of a program.
@@ -150,6 +156,8 @@ struct Explorer<'a, P, M, V> {
     prefix: Vec<u32>,
     /// How many events of each thread a revisit keeps.
     kept: Vec<u32>,
+    /// The decisions that the program is asked about.
+    decisions: Vec<Decision>,
 }
 
 impl<'a, P: Program, M: Model, V: Visitor<P>> Explorer<'a, P, M, V> {
@@ -174,6 +182,7 @@ impl<'a, P: Program, M: Model, V: Visitor<P>> Explorer<'a, P, M, V> {
             limited: false,
             prefix: Vec::new(),
             kept: Vec::new(),
+            decisions: Vec::new(),
         }
     }
 
@@ -368,6 +377,10 @@ impl<'a, P: Program, M: Model, V: Visitor<P>> Explorer<'a, P, M, V> {
             }
             Action::Unlock { loc } => {
                 self.write_frame(Event::new(thread, Kind::Unlock, MemoryOrder::Release, loc))
+            }
+            Action::Decide { question } => {
+                let mark = self.graph.mark();
+                Frame::Decision(DecisionFrame::new(mark, thread, question))
             }
             _ => Frame::Read(self.read_frame(thread, action, parked)),
         };

@@ -173,6 +173,7 @@ impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
                 self.add_only(event)
             }
             Action::Choice { .. } => ControlFlow::Continue(false),
+            Action::Decide { question } => self.add_decision(thread, question, outcome.into()),
             Action::Fence { .. } | Action::Spawn { .. } | Action::Join { .. } => {
                 self.step(thread, action, false)
             }

@@ -11,17 +11,17 @@ use crate::planted::Planted;
 use crate::program::{Effect, ThreadId};
 
 /// Whether the events that a revisit removes were added maximally, each.
-struct Maximality<'a> {
-    graph: &'a Graph,
-    prefix: &'a [u32],
+pub(super) struct Maximality<'a> {
+    pub(super) graph: &'a Graph,
+    pub(super) prefix: &'a [u32],
     /// That of the read that is revisited.
-    stamp: u32,
-    planted: Planted,
+    pub(super) stamp: u32,
+    pub(super) planted: Planted,
 }
 
 impl Maximality<'_> {
     /// Whether `other` had been added when `event` was, or is in the prefix of the write.
-    fn is_previous(&self, other: &Event, event: &Event) -> bool {
+    pub(super) fn is_previous(&self, other: &Event, event: &Event) -> bool {
         other.stamp <= event.stamp || Graph::within(other, self.prefix)
     }
 
@@ -29,6 +29,8 @@ impl Maximality<'_> {
         let event = self.graph.event(slot);
         match event.kind {
             _ if self.planted == Planted::NoMaximality => true,
+            // They are looked at last, since a solver may have to be asked.
+            Kind::Decision => true,
             Kind::Choice => event.value == 0 || self.planted == Planted::AnyChoice,
             kind if kind.is_read() => self.is_last(event),
             kind if kind.is_write() => !self.is_read(slot, event) && self.is_last(event),
@@ -176,6 +178,7 @@ impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
             stamp: read.stamp,
             planted: self.planted,
         };
+        let mut decides = false;
         for thread in (0..self.graph.threads()).map(ThreadId) {
             let events = self.graph.thread(thread);
             let before = self.prefix.get(thread.index()).copied().unwrap_or(0) as usize;
@@ -185,11 +188,25 @@ impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
                 if count <= settled || !maximality.has(events[count - 1]) {
                     return false;
                 }
+                decides |= self.graph.event(events[count - 1]).kind == Kind::Decision;
                 count -= 1;
             }
             self.kept.push(count as u32);
         }
         self.kept[read.thread.index()] = read.index;
-        maximality.has(slot)
+        maximality.has(slot) && (!decides || self.are_decisions_maximal(read.stamp))
+    }
+
+    /// Whether the decisions beyond what is kept were made maximally.
+    fn are_decisions_maximal(&mut self, revisited: u32) -> bool {
+        for thread in (0..self.graph.threads()).map(ThreadId) {
+            for at in self.kept[thread.index()] as usize..self.graph.thread(thread).len() {
+                let event = *self.graph.event(self.graph.thread(thread)[at]);
+                if event.kind == Kind::Decision && !self.is_maximal_decision(&event, revisited) {
+                    return false;
+                }
+            }
+        }
+        true
     }
 }

@@ -1,14 +1,15 @@
 //! Random executions, for programs that are too large to explore.
 //!
-//! In each step a random thread that can go on does so, and its read or write gets a random outcome
-//! that the model admits. There is no paper behind this, and executions are not equally likely.
-//! Each can be drawn: any order that extends po ∪ rf leads to it.
+//! In each step a random thread that can go on does so ([`Drawing`]), and its read or write gets a
+//! random outcome that the model admits. Executions are not equally likely. Each can be drawn: any
+//! order that extends po ∪ rf leads to it.
 
 use std::ops::ControlFlow;
 
 use mazurka_core::{Bound, Limits, Random};
 
 use super::ends::{Found, Visitor};
+use super::priorities::Drawing;
 use super::{Explorer, Next, Program};
 use crate::models::{Memory, Model, Ra, Rc11, Sc, Tso};
 use crate::planted::Planted;
@@ -35,9 +36,10 @@ pub fn sample<P: Program>(
     program: P,
     memory: Memory,
     limits: &Limits,
-    random: Random,
+    drawing: impl Into<Drawing>,
     visitor: &mut impl Visitor<P>,
 ) -> Found {
+    let drawing = drawing.into();
     let limited = limits.executions.is_some() || limits.steps.is_some() || limits.time.is_some();
     assert!(
         limited,
@@ -46,16 +48,18 @@ pub fn sample<P: Program>(
     let none = Planted::Nothing;
     match memory {
         Memory::Rc11 => {
-            Explorer::new(program, Rc11::default(), limits, visitor, none).sample(random)
+            Explorer::new(program, Rc11::default(), limits, visitor, none).sample(drawing)
         }
-        Memory::Ra => Explorer::new(program, Ra::default(), limits, visitor, none).sample(random),
-        Memory::Tso => Explorer::new(program, Tso::default(), limits, visitor, none).sample(random),
-        Memory::Sc => Explorer::new(program, Sc::default(), limits, visitor, none).sample(random),
+        Memory::Ra => Explorer::new(program, Ra::default(), limits, visitor, none).sample(drawing),
+        Memory::Tso => {
+            Explorer::new(program, Tso::default(), limits, visitor, none).sample(drawing)
+        }
+        Memory::Sc => Explorer::new(program, Sc::default(), limits, visitor, none).sample(drawing),
     }
 }
 
 impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
-    fn sample(mut self, mut random: Random) -> Found {
+    fn sample(mut self, mut drawing: Drawing) -> Found {
         let most = self.limits.executions.unwrap_or(u64::MAX);
         // Executions that are cut off count here, and are no executions that have ended.
         let mut drawn = 0;
@@ -63,7 +67,8 @@ impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
         while drawn < most && result.is_continue() {
             self.graph.undo(0);
             drawn += 1;
-            result = self.draw(&mut random);
+            drawing.begin();
+            result = self.draw(&mut drawing);
         }
         self.found.stopped = result.is_break() && !self.limited;
         self.found.bounds.push(Bound::Sampled(drawn));
@@ -71,21 +76,24 @@ impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
     }
 
     /// Draws an execution.
-    fn draw(&mut self, random: &mut Random) -> ControlFlow<()> {
+    fn draw(&mut self, drawing: &mut Drawing) -> ControlFlow<()> {
         let mut ready = Vec::new();
         loop {
             self.all_ready(&mut ready);
             let goes_on = if ready.is_empty() {
                 match self.next() {
                     // One of its outcomes is to wait for ever.
-                    Next::Parked(thread, action) => self.draw_outcome(thread, action, random)?,
+                    Next::Parked(thread, action) => {
+                        self.draw_outcome(thread, action, &mut drawing.random)?
+                    }
                     _ => return self.finish(),
                 }
             } else if self.is_too_long() {
                 return ControlFlow::Continue(());
             } else {
-                let (thread, action) = ready[random.below(ready.len() as u64) as usize];
-                self.draw_outcome(thread, action, random)?
+                let step = self.graph.steps() as u64;
+                let (thread, action) = ready[drawing.pick(&ready, step)];
+                self.draw_outcome(thread, action, &mut drawing.random)?
             };
             if !goes_on {
                 return ControlFlow::Continue(());
@@ -127,6 +135,9 @@ impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
         action: Action,
         random: &mut Random,
     ) -> ControlFlow<(), bool> {
+        if let Action::Decide { question } = action {
+            return self.draw_decision(thread, question, random);
+        }
         let mut outcomes = self.outcomes(action);
         while !outcomes.is_empty() {
             let at = random.below(outcomes.len() as u64) as usize;
@@ -140,6 +151,30 @@ impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
             self.graph.undo(mark);
         }
         ControlFlow::Continue(false)
+    }
+
+    /// Decides a question at random.
+    fn draw_decision(
+        &mut self,
+        thread: ThreadId,
+        question: u32,
+        random: &mut Random,
+    ) -> ControlFlow<(), bool> {
+        let mut drawn = None;
+        let mut last = None;
+        // Each outcome stays with equal chances among those so far.
+        for count in 1.. {
+            last = self.feasible(question, last);
+            match last {
+                Some(_) if random.below(count) == 0 => drawn = last,
+                Some(_) => {}
+                None => break,
+            }
+        }
+        match drawn {
+            Some(outcome) => self.add_decision(thread, question, outcome),
+            None => ControlFlow::Continue(false),
+        }
     }
 
     /// The outcomes that an action may have, before the model is asked.

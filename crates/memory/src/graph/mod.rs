@@ -68,6 +68,8 @@ pub enum Kind {
     Join,
     /// A choice.
     Choice,
+    /// A decision about values that are not known.
+    Decision,
 }
 
 impl Kind {
@@ -116,10 +118,10 @@ pub struct Event {
     pub stamp: u32,
     /// Its kind.
     pub kind: Kind,
-    /// Its order; a choice has none.
+    /// Its order; a choice or decision has none.
     pub order: MemoryOrder,
     /// The location of an access. A spawn or join has the number of the other thread here, a
-    /// choice the number of outcomes.
+    /// choice the number of outcomes, a decision that of its question.
     pub loc: Loc,
     /// The value that was read, written or chosen.
     pub value: Value,

@@ -54,7 +54,7 @@ fn class(event: &Event) -> Class {
     let sc = event.order == MemoryOrder::SeqCst;
     match event.kind {
         Kind::Fence if sc => Class::Barrier,
-        Kind::Fence | Kind::Choice => Class::Local,
+        Kind::Fence | Kind::Choice | Kind::Decision => Class::Local,
         Kind::Spawn => Class::Write,
         Kind::Join => Class::Read,
         _ if event.is_update() => Class::Barrier,

@@ -17,6 +17,7 @@ struct Features {
     locks: bool,
     awaits: bool,
     choices: bool,
+    decisions: bool,
     branches: bool,
     checks: bool,
     /// Many accesses of order sc.
@@ -72,6 +73,15 @@ fn unlocks_its_own(blocks: &[Vec<Instruction>]) -> bool {
 
 /// A random program.
 pub fn sketch(random: &mut Random) -> Sketch {
+    sketch_with(random, false)
+}
+
+/// A random program that asks questions about a number that is not known.
+pub fn sketch_with_decisions(random: &mut Random) -> Sketch {
+    sketch_with(random, true)
+}
+
+fn sketch_with(random: &mut Random, decisions: bool) -> Sketch {
     let mut flip = |n: u64| random.below(n) == 0;
     let features = Features {
         locations: if flip(3) { 1 } else { 2 },
@@ -82,6 +92,7 @@ pub fn sketch(random: &mut Random) -> Sketch {
         locks: flip(4),
         awaits: flip(4),
         choices: flip(6),
+        decisions,
         branches: flip(4),
         checks: flip(5),
         sc: flip(3),
@@ -225,6 +236,7 @@ impl Generator<'_> {
         sorts.extend(features.exchanges.then_some(4));
         sorts.extend(features.awaits.then_some([5, 5, 7]).iter().flatten());
         sorts.extend(features.choices.then_some(6));
+        sorts.extend(features.decisions.then_some([8, 8, 8]).iter().flatten());
         let all = [Relaxed, Acquire, Release, AcqRel, SeqCst];
         match self.one_of(&sorts) {
             0 => load(register, location, self.order(&[Relaxed, Acquire, SeqCst])),
@@ -256,6 +268,7 @@ impl Generator<'_> {
                     (Change::AddUnless(unless, (by - 1).into()), self.order(&all));
                 Instruction::Update(register, location.into(), change, order, Relaxed)
             }
+            8 => Instruction::Decide(register, self.random.below(6) as u32),
             _ => Instruction::Choose(register, 2),
         }
     }

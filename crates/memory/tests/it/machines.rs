@@ -204,6 +204,7 @@ impl Machine {
                 if ended { vec![answer(0)] } else { vec![] }
             }
             Action::Choice { outcomes } => (0..i64::from(outcomes)).map(answer).collect(),
+            Action::Decide { .. } => unreachable!("nothing is unknown here"),
         }
     }
 }

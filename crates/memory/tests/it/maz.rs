@@ -82,22 +82,33 @@ fn litmus_tests_have_their_executions() {
 
 #[test]
 fn families_have_their_executions() {
-    for (size, executions) in (2..=6).zip([2, 6, 24, 120, 720]) {
+    for (size, executions) in (2..=7).zip([2, 6, 24, 120, 720, 5040]) {
         check("ainc", Some(size), [executions; 2]);
         check("lockinc", Some(size), [executions; 2]);
     }
     for (size, executions) in [(2, 4), (3, 36), (4, 576)] {
         check("inc", Some(size), [executions; 2]);
     }
-    for (size, executions) in (2..=6).zip([5, 13, 33, 81, 193]) {
+    for (size, executions) in (2..=9).zip([5, 13, 33, 81, 193, 449, 1025, 2305]) {
         check("wcas", Some(size), [executions; 2]);
     }
-    check("readers", Some(8), [256; 2]);
+    for size in 1..=8 {
+        check("readers", Some(size), [1 << size; 2]);
+    }
+    check("indexer", Some(12), [8; 2]);
+    check("indexer", Some(15), [4096; 2]);
     check("lastzero", Some(5), [64; 2]);
     check("lastzero", Some(10), [3328; 2]);
     for (size, executions) in [(2, [20, 19]), (3, [175, 141]), (4, [1764, 1107])] {
         check("fib", Some(size), executions);
     }
+}
+
+#[test]
+#[ignore = "long: half a million executions, each four times"]
+fn long_figures() {
+    check("lastzero", Some(15), [147_456; 2]);
+    check("fib-bench", Some(5), [525_630, 218_243]);
 }
 
 #[test]

@@ -48,6 +48,19 @@ fn any_choice() {
     catches(Planted::AnyChoice, &program);
 }
 
+/// The first outcome is not feasible beside the decision of the other thread, so that the second is
+/// the maximal one; and it is feasible where that decision is removed.
+#[test]
+fn first_outcome() {
+    let asker = vec![load(0, X, Relaxed), Instruction::Decide(1, 0)];
+    let other = vec![
+        Instruction::Decide(0, 0),
+        Instruction::Assume(r(0).equals(1)),
+        store(X, 1, Relaxed),
+    ];
+    catches(Planted::FirstOutcome, &Litmus::new([asker, other]));
+}
+
 #[test]
 fn only_last_place() {
     let writer = |value| vec![store(X, value, Relaxed)];

@@ -15,7 +15,7 @@ use mazurka_memory::{
 
 use mazurka_memory::litmus::{Instruction, Litmus};
 
-use crate::generate::{Sketch, sketch};
+use crate::generate::{Sketch, sketch, sketch_with_decisions};
 use crate::oracle::{self, Answer, Key, code};
 
 /// More graphs than this are too many for the oracle.
@@ -89,7 +89,8 @@ fn assert_replays(program: &Litmus, memory: Memory, end: &End<'_, Litmus>) {
     );
     if memory == Memory::Sc {
         let choices = program.code().iter().flatten();
-        let mut choices = choices.filter(|it| matches!(it, Instruction::Choose(..)));
+        let choice = |it: &&_| matches!(it, Instruction::Choose(..) | Instruction::Decide(..));
+        let mut choices = choices.filter(choice);
         let zeros = schedule.0.iter().all(|step| step.outcome == 0);
         assert!(
             zeros || choices.next().is_some(),
@@ -140,7 +141,7 @@ fn shrink(mut sketch: Sketch, memory: Memory) -> (Sketch, String) {
     }
 }
 
-fn hunt(seed: u64, programs: u64) {
+fn hunt(seed: u64, programs: u64, sketch: fn(&mut Random) -> Sketch) {
     let (mut compared, mut too_large, mut graphs) = (0, 0, 0);
     for number in 0..programs {
         let mut random = Random::new(seed.wrapping_add(number));
@@ -170,7 +171,12 @@ fn hunt(seed: u64, programs: u64) {
 
 #[test]
 fn programs_of_the_slice() {
-    hunt(1, 400);
+    hunt(1, 400, sketch);
+}
+
+#[test]
+fn programs_with_decisions_of_the_slice() {
+    hunt(1, 300, sketch_with_decisions);
 }
 
 /// The first seed and the number of programs of a long run.
@@ -184,7 +190,14 @@ fn long_run() -> (u64, u64) {
 #[ignore = "long: MAZURKA_PROGRAMS and MAZURKA_SEED say how many and which"]
 fn programs_of_the_long_run() {
     let (seed, programs) = long_run();
-    hunt(seed, programs);
+    hunt(seed, programs, sketch);
+}
+
+#[test]
+#[ignore = "long: MAZURKA_PROGRAMS and MAZURKA_SEED say how many and which"]
+fn programs_with_decisions_of_the_long_run() {
+    let (seed, programs) = long_run();
+    hunt(seed, programs, sketch_with_decisions);
 }
 
 #[test]

@@ -368,8 +368,8 @@ macro_rules! atomic {
                 self.exchange(wanted, Location::caller())
             }
 
-            /// Like `compare_exchange`; spurious failures are explored if that is asked for
-            /// (`Builder::spurious_failures`).
+            /// Like `compare_exchange`; it fails for no reason only if that is asked for
+            /// ([`Builder::spurious_failures`](crate::Builder::spurious_failures)).
             #[track_caller]
             #[inline]
             pub fn compare_exchange_weak(
@@ -379,14 +379,16 @@ macro_rules! atomic {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$value, $value> {
-                if let Some(world) = world()
-                    && world.spuriously(Spurious::Failure, Location::caller())
-                {
-                    return Err(self.load(failure));
-                }
                 let verb = "compare_exchange_weak";
+                let place = Location::caller();
+                if let Some(world) = world()
+                    && world.spuriously(Spurious::Failure, place)
+                {
+                    let this = self.here(world);
+                    return Err(this.read_failing(world, [success, failure], (verb, place)));
+                }
                 let wanted = Exchange { verb, current, new, success, failure };
-                self.exchange(wanted, Location::caller())
+                self.exchange(wanted, place)
             }
 
             /// Writes a value if the old one is `current`. Returns the old one.
@@ -413,6 +415,24 @@ macro_rules! atomic {
                     failure: order_of(failure),
                 };
                 world.chosen(Ordered::CompareExchange, written, (Self::KIND, verb), place)
+            }
+
+            /// Reads as an exchange does that fails.
+            fn read_failing(
+                &self,
+                world: &World,
+                orders: [Ordering; 2],
+                what: (&'static str, Place),
+            ) -> $value {
+                let [success, failure] = orders;
+                check_exchange(success, failure);
+                if world.memory.is_none() {
+                    return self.load(failure);
+                }
+                self.start(world);
+                let initial = self.0.value.load(Ordering::Relaxed);
+                let orders = Self::chosen(world, orders, what);
+                self.load_weakly(world, initial, orders.failure, what.1)
             }
 
             fn exchange(&self, wanted: Exchange<$value>, place: Place) -> Result<$value, $value> {

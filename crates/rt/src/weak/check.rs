@@ -4,10 +4,11 @@ use std::fmt::Debug;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
 
-use mazurka_core::{Bound, Random};
+use mazurka_core::Bound;
 use mazurka_memory::schedule::Schedule;
-use mazurka_memory::{Ending, Failure, Memory, Replay, replay_graph};
+use mazurka_memory::{Drawing, Ending, Failure, Memory, Replay, replay_graph};
 
+use super::inputs;
 use super::program::WeakProgram;
 use super::search::{Explored, Fault, Way};
 use super::tell;
@@ -56,8 +57,16 @@ impl Builder {
                 break explored;
             };
             // The run that is told may show something that the search must know from the start.
-            fail(program, way.memory, fault, explored.executions, about);
+            let Some(mut report) = tell_fault(program, way.memory, fault) else {
+                continue;
+            };
+            if way.random.is_none() {
+                let forbids = self.forbidding(program.body(), way.memory);
+                report.weak.extend(forbids);
+            }
+            panic!("{}", report.text(explored.executions.max(1), about));
         };
+        self.few_decisions(&explored.bounds, explored.executions);
         if self.max_depth.is_none() {
             let mut bounds = explored.bounds.iter();
             let long = bounds.find(|bound| matches!(bound, Bound::MaxDepth(_)));
@@ -74,7 +83,7 @@ impl Builder {
         &self,
         body: Rc<dyn Fn()>,
         memory: Memory,
-        random: Option<Random>,
+        random: Option<Drawing>,
         about: &About,
     ) -> Result<Summary, Refused> {
         let mut program = self.weak_program(body, memory);
@@ -100,6 +109,7 @@ impl Builder {
         let mut program = self.weak_program(body, memory);
         let all = results.clone();
         program.observe = Some(Rc::new(move || all.number()));
+        inputs::compare(&program);
         let way = Way {
             memory,
             everything: false,
@@ -194,7 +204,12 @@ impl Builder {
             });
             match catch_unwind(run) {
                 Ok(Ok(replay)) => match fault_of(&replay, program.unnoticed()) {
-                    Some(fault) => fail(&mut program, memory, &(fault, schedule.clone()), 1, about),
+                    Some(fault) => {
+                        let fault = (fault, schedule.clone());
+                        if let Some(report) = tell_fault(&mut program, memory, &fault) {
+                            panic!("{}", report.text(1, about));
+                        }
+                    }
                     None => return self.weak_summary(&program, memory, &explored, false),
                 },
                 Ok(Err(error)) => panic!(
@@ -212,7 +227,7 @@ impl Builder {
 }
 
 /// What is wrong with a run that was made again.
-fn fault_of(replay: &Replay, unnoticed: Option<u32>) -> Option<Fault> {
+pub(super) fn fault_of(replay: &Replay, unnoticed: Option<u32>) -> Option<Fault> {
     let fault = replay.failures.iter().find_map(|failure| match *failure {
         Failure::Failed { code, .. } => Some(Fault::Panic(code)),
         Failure::Race { first, second, .. } => Some(Fault::Race([first, second])),
@@ -223,19 +238,6 @@ fn fault_of(replay: &Replay, unnoticed: Option<u32>) -> Option<Fault> {
     fault.or_else(|| (replay.ending == Some(Ending::Deadlock)).then_some(Fault::Deadlock))
 }
 
-/// Panics with a report. Returns if the search must start again.
-fn fail(
-    program: &mut WeakProgram,
-    memory: Memory,
-    fault: &(Fault, Schedule),
-    executions: u64,
-    about: &About,
-) {
-    if let Some(report) = tell_fault(program, memory, fault) {
-        panic!("{}", report.text(executions.max(1), about));
-    }
-}
-
 /// Reports a fault. Returns nothing if the search must start again, because the run has shown
 /// something that it must know from the start.
 pub(super) fn tell_fault(
@@ -243,7 +245,14 @@ pub(super) fn tell_fault(
     memory: Memory,
     fault: &(Fault, Schedule),
 ) -> Option<Report> {
-    let told = catch_unwind(AssertUnwindSafe(|| tell::report(program, memory, fault)));
+    let given = inputs::are_given(program);
+    let told = catch_unwind(AssertUnwindSafe(|| {
+        let fault = inputs::settle(program, memory, fault)?;
+        tell::report(program, memory, &fault)
+    }));
+    if !given {
+        inputs::forget(program);
+    }
     match told {
         Ok(Ok(report)) => return Some(report),
         Ok(Err(error)) => panic!("{}", report::divergence(&error)),

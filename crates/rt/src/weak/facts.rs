@@ -9,10 +9,13 @@
 //! | `spins=2` | so many rounds of a loop in vain are explored |
 //! | `ends` | the end of a thread is an event: `is_finished` |
 //! | `count=0.1#3` | the count of the `Arc` that thread 0.1 made after three others is a location |
+//! | `weak=0.1#3` | so is the count of its weak references |
+//! | `0.1#0=7` | the first input of thread 0.1 |
 //! | `names=src/a.rs:7:5` | several objects are made there, so that a thread registers with them |
 
 use std::fmt::Write;
 
+use super::inputs;
 use super::program::WeakProgram;
 
 /// Separates the schedule of a replay from what is known.
@@ -36,10 +39,15 @@ pub(super) fn written(program: &WeakProgram) -> String {
         for (thread, number) in inner.names.regions.counted_regions() {
             facts.push(format!("count={}#{number}", inner.names.paths[thread]));
         }
+        for (thread, number) in inner.names.regions.weakly_counted_regions() {
+            facts.push(format!("weak={}#{number}", inner.names.paths[thread]));
+        }
         let mut sites: Vec<String> = inner.names.registered_sites().collect();
         sites.sort();
         sites.dedup();
         facts.extend(sites.into_iter().map(|site| format!("names={site}")));
+        let inputs = crate::inputs::collect(inner).into_iter();
+        facts.extend(inputs.map(|input| format!("{}={}", input.name, input.value)));
     });
     let mut text = String::new();
     for (at, fact) in facts.iter().enumerate() {
@@ -51,6 +59,7 @@ pub(super) fn written(program: &WeakProgram) -> String {
 
 /// Tells a program what a replay knows.
 pub(super) fn give(program: &mut WeakProgram, facts: &str) -> Result<(), String> {
+    let mut given = Vec::new();
     for fact in facts.split_whitespace() {
         let misread = || format!("`{fact}` is nothing that a replay knows");
         let (name, value) = fact.split_once('=').unwrap_or((fact, ""));
@@ -60,17 +69,21 @@ pub(super) fn give(program: &mut WeakProgram, facts: &str) -> Result<(), String>
                 program.inner(|inner| inner.spins = inner.spins.max(spins));
             }
             "ends" => program.inner(|inner| inner.watched_ends = true),
-            "count" => {
+            "count" | "weak" => {
                 let (path, number) = value.split_once('#').ok_or_else(misread)?;
                 let path = path.parse().map_err(|_| misread())?;
                 let number: u16 = number.parse().map_err(|_| misread())?;
                 let thread = program.thread(&path).ok_or_else(misread)?;
                 let region = (thread.index(), usize::from(number));
-                program.inner(|inner| inner.names.regions.count_region(region));
+                program.inner(|inner| match name {
+                    "count" => inner.names.regions.count_region(region),
+                    _ => inner.names.regions.count_weak_references(region),
+                });
             }
             "names" => program.inner(|inner| inner.names.shared_sites.push(value.into())),
+            _ if name.contains('#') => given.push((name, value)),
             _ => return Err(misread()),
         }
     }
-    Ok(())
+    inputs::give(program, &given)
 }

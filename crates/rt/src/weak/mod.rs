@@ -30,9 +30,11 @@
 //! | `tell.rs` | reports and replays |
 //! | `orders.rs` | orderings that are too weak, or stronger than needed |
 //! | `facts.rs` | what a replay has to know from the start |
+//! | `inputs.rs` | values that are not known |
 
 mod check;
 mod facts;
+mod inputs;
 mod orders;
 mod program;
 mod search;
@@ -47,6 +49,8 @@ use mazurka_memory::{Action, Effect, Loc, MemoryOrder, Value};
 
 use crate::world::{Inner, Life, Pending, Until, World};
 pub(crate) use check::Refused;
+#[cfg(feature = "symbolic")]
+pub(crate) use inputs::{Question, Questions};
 pub(crate) use orders::Chosen;
 pub use orders::{OrderingPlace, Orderings, orderings};
 use spin::{Round, Seen};
@@ -189,11 +193,6 @@ impl World {
         (asking.action, asking.rule) = (None, Rule::Nothing);
         asking.answers += 1;
         asking.answer
-    }
-
-    /// Makes an access that no rule goes with.
-    pub fn ask(&self, pending: Pending, action: Action) -> Value {
-        self.act(pending, action, Rule::Nothing)
     }
 
     /// Reads an atomic that was made with these bits.

@@ -6,9 +6,10 @@
 //! Which orderings are tried is said in `mazurka_memory::orders`.
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use mazurka_core::record::Advice;
 use mazurka_core::{AccessOrder, Bound, MemoryOrder, Ordered};
@@ -17,6 +18,7 @@ use mazurka_memory::orders::{OrderedPlace, strengthened, weakened};
 use rustc_hash::FxHashMap;
 
 use super::check::{Refused, tell_fault};
+use super::inputs;
 use super::program::WeakProgram;
 use super::search::{Explored, Way};
 use crate::builder::{Builder, explain};
@@ -131,6 +133,11 @@ impl fmt::Display for Orderings {
     }
 }
 
+/// Limits on the search for orderings that would forbid a failure: on the executions of each
+/// attempt, and on the time of all.
+const MOST_EXECUTIONS: u64 = 5000;
+const MOST_TIME: Duration = Duration::from_secs(2);
+
 /// A call that was met.
 struct Met {
     place: Place,
@@ -241,7 +248,8 @@ impl Advisor<'_> {
 
     /// Whether a search finds nothing; a limit leaves that open.
     fn verdict(&mut self, explored: Explored) -> Result<bool, Stop> {
-        if explored.fault.is_none() && !explored.bounds.is_empty() {
+        let cut = !explored.bounds.is_empty() || inputs::are_incomplete(&self.program);
+        if explored.fault.is_none() && cut {
             self.bounds = explored.bounds;
             return Err(Stop::Limit);
         }
@@ -371,9 +379,33 @@ impl Builder {
     {
         let memory = self.graph_model().unwrap_or(Memory::Rc11);
         let asked = self.clone().memory(memory);
-        let program = asked.weak_program(Rc::new(f), memory);
+        let advised = asked.advise(Rc::new(f), memory);
+        advised.unwrap_or_else(|refused| refused.fail(memory))
+    }
+
+    /// Says which orderings would forbid what a test has failed with, if that is found soon.
+    pub(super) fn forbidding(&self, body: Rc<dyn Fn()>, memory: Memory) -> Option<String> {
+        let asked = Self {
+            max_executions: Some(MOST_EXECUTIONS),
+            time_limit: Some(MOST_TIME),
+            spent: Duration::ZERO,
+            ..self.clone().memory(memory)
+        };
+        let advised = catch_unwind(AssertUnwindSafe(|| asked.advise(body, memory).ok()));
+        let advised = advised.ok().flatten()?;
+        if advised.advice != Advice::Strengthen {
+            return None;
+        }
+        let places = advised.places.iter().filter(|place| place.changes());
+        let places: Vec<String> = places.map(ToString::to_string).collect();
+        let places = places.join("\n        and ");
+        Some(format!("orderings: {places} would forbid it"))
+    }
+
+    fn advise(&self, body: Rc<dyn Fn()>, memory: Memory) -> Result<Orderings, Refused> {
+        let program = self.weak_program(body, memory);
         let advisor = Advisor {
-            builder: &asked,
+            builder: self,
             program,
             way: Way {
                 memory,
@@ -386,9 +418,7 @@ impl Builder {
             bounds: Vec::new(),
         };
         advisor.chosen(|_| ());
-        advisor
-            .answer()
-            .unwrap_or_else(|refused| refused.fail(memory))
+        advisor.answer()
     }
 }
 

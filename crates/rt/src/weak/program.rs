@@ -7,8 +7,9 @@ use std::panic::resume_unwind;
 use std::rc::Rc;
 
 use mazurka_core::{ProcessId, ProcessPath, ProcessTable};
-use mazurka_memory::{Action, Effect, Loc, Memory, Program, ThreadId, Value};
+use mazurka_memory::{Action, Decision, Effect, Loc, Memory, Program, ThreadId, Value};
 
+use super::inputs;
 use super::spin::Seen;
 use crate::builder::Builder;
 use crate::simulate::{RecordedStep, Stage, Stop, Table, diverged};
@@ -48,6 +49,11 @@ impl WeakProgram {
     /// Gives a function access to the shared state.
     pub fn inner<R>(&self, look: impl FnOnce(&mut Inner) -> R) -> R {
         look(&mut self.stage.world.inner.borrow_mut())
+    }
+
+    /// Returns the closure.
+    pub fn body(&self) -> Rc<dyn Fn()> {
+        self.stage.body.clone()
     }
 
     /// Starts anew when it is asked next.
@@ -236,6 +242,10 @@ impl Program for WeakProgram {
         self.begin();
         let mut inner = self.stage.world.inner.borrow_mut();
         inner.effect(ProcessId(thread.0), read)
+    }
+
+    fn decide(&mut self, made: &[Decision], question: u32, after: Option<Value>) -> Option<Value> {
+        self.inner(|inner| inputs::decide(inner, made, question, after))
     }
 
     fn answer(&mut self, thread: ThreadId, value: Value) {

@@ -4,10 +4,13 @@ use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Instant;
 
-use mazurka_core::{Bound, Random};
+use mazurka_core::Bound;
 use mazurka_memory::schedule::Schedule;
-use mazurka_memory::{End, Ending, Failure, Found, Memory, ThreadId, Visitor, sample, visit};
+use mazurka_memory::{
+    Drawing, End, Ending, Failure, Found, Memory, ThreadId, Visitor, sample, visit,
+};
 
+use super::inputs::{self, Rivals};
 use super::program::WeakProgram;
 use crate::builder::Builder;
 use crate::report;
@@ -51,6 +54,8 @@ struct Watch {
     explored: Explored,
     /// The rounds after which a loop gives up that looked like one that waits for ever.
     rounds: Option<u32>,
+    /// Executions whose results are compared for equal inputs.
+    rivals: Rivals,
 }
 
 /// How a search goes.
@@ -61,7 +66,7 @@ pub(crate) struct Way {
     /// Whether two different results end the search.
     pub compares: bool,
     /// Executions are drawn from here.
-    pub random: Option<Random>,
+    pub random: Option<Drawing>,
 }
 
 impl Builder {
@@ -103,8 +108,12 @@ impl Builder {
             };
             match watch.rounds {
                 None => {
+                    let rivals = std::mem::take(&mut watch.rivals);
                     let mut explored = watch.conclude(found);
                     explored.bounds = self.as_asked(explored.bounds);
+                    let cut = inputs::decisions_cut(program).map(Bound::MaxLocal);
+                    explored.bounds.extend(cut);
+                    rivals.settle(program, way.memory, &mut explored);
                     return Ok(explored);
                 }
                 // Each time more rounds may be in vain.
@@ -207,6 +216,13 @@ impl<'p> Visitor<&'p mut WeakProgram> for Watch {
                     return ControlFlow::Continue(());
                 };
                 let result = observe();
+                if self.compares && self.rivals.are_asked(end.program()) {
+                    let schedule = end.schedule();
+                    return match self.rivals.add(end.program(), result, schedule) {
+                        true => ControlFlow::Break(()),
+                        false => ControlFlow::Continue(()),
+                    };
+                }
                 let results = &mut self.explored.results;
                 if self.compares && results.iter().all(|(known, _)| *known != result) {
                     results.push((result, end.schedule()));

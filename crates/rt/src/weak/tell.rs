@@ -15,6 +15,7 @@ use rustc_hash::FxHashMap;
 use super::facts;
 use super::program::WeakProgram;
 use super::search::Fault;
+use crate::inputs::Input;
 use crate::report::{self, Line, Report};
 use crate::simulate::RecordedStep;
 use crate::world::{Inner, Life};
@@ -88,7 +89,7 @@ impl Teller<'_> {
         }
         let value = match event.kind {
             kind if kind.is_read() && kind != Kind::LockRead => event.value,
-            Kind::Choice => event.value,
+            Kind::Choice | Kind::Decision => event.value,
             _ => 0,
         };
         self.program.answer(thread, value);
@@ -211,6 +212,7 @@ pub(crate) struct Told {
     /// What is wrong with it, if it is a race, and what its threads wait for.
     race: String,
     waiting: Vec<String>,
+    inputs: Vec<Input>,
 }
 
 /// Tells an execution.
@@ -249,6 +251,7 @@ pub(crate) fn tell(
         replay: written(program, memory, schedule),
         race,
         waiting,
+        inputs: program.inner(|inner| crate::inputs::collect(inner)),
     })
 }
 
@@ -274,7 +277,7 @@ pub(crate) fn report(
         steps: told.lines,
         weak: told.weak,
         waiting,
-        inputs: Vec::new(),
+        inputs: told.inputs,
         legend: match fault {
             Fault::Race(_) => " (●: these two race)",
             _ => "",

@@ -406,6 +406,76 @@ fn indexer(n: u32) {
 #[test]
 fn entries_of_a_hash_table() {
     assert_eq!(count(|| indexer(12), Memory::Rc11), 8);
+    assert_eq!(count(|| indexer(15), Memory::Rc11), 4096);
+}
+
+/// `i += j` beside `j += i`, and a thread that loads `i` and, unless it is large, `j`.
+fn fib_bench() {
+    let both = Arc::new([AtomicU32::new(1), AtomicU32::new(1)]);
+    let adds = |mine: usize| {
+        let both = both.clone();
+        thread::spawn(move || {
+            for _ in 0..5 {
+                let sum = both[mine].load(Acquire) + both[1 - mine].load(Acquire);
+                both[mine].store(sum, Release);
+            }
+        })
+    };
+    let adders = [adds(0), adds(1)];
+    let reader = thread::spawn({
+        let both = both.clone();
+        move || {
+            if both[0].load(Acquire) <= 144 {
+                both[1].load(Acquire);
+            }
+        }
+    });
+    adders.into_iter().for_each(|it| it.join().unwrap());
+    reader.join().unwrap();
+}
+
+#[test]
+#[ignore = "long: half a million executions"]
+fn long_figures() {
+    assert_eq!(count(fib_bench, Memory::Rc11), 525_630);
+    assert_eq!(count(fib_bench, Memory::Sc), 218_243);
+}
+
+/// Peterson's algorithm; a thread that would have to wait ends, which makes the execution one of
+/// those that are discarded.
+fn peterson() {
+    let shared: Arc<Memory4> = Arc::new(Default::default());
+    let enters = |me: usize| {
+        let [turn, x] = [2, 3];
+        let m = shared.clone();
+        thread::spawn(move || {
+            m[me].store(1, Release);
+            m[turn].store(1 - me as u32, Release);
+            if m[1 - me].load(Acquire) == 1 && m[turn].load(Acquire) != me as u32 {
+                return false;
+            }
+            m[x].store(me as u32 + 1, Relaxed);
+            m[x].load(Relaxed);
+            m[me].store(0, Release);
+            true
+        })
+    };
+    let both = [enters(0), enters(1)].map(|it| it.join().unwrap());
+    assert_eq!(both, [true; 2], "discarded");
+}
+
+#[test]
+fn mutual_exclusion_by_peterson() {
+    for (memory, complete, discarded) in [(Memory::Rc11, 22, 8), (Memory::Sc, 4, 6)] {
+        let builder = Builder {
+            graphs: true,
+            quiet: true,
+            ..Builder::default()
+        };
+        let found = builder.memory(memory).outcomes(peterson);
+        let counts = (found.executions - found.failures, found.failures);
+        assert_eq!(counts, (complete, discarded), "{memory}");
+    }
 }
 
 fn lock_inc(n: usize) {

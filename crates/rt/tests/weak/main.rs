@@ -5,5 +5,7 @@ mod classics;
 mod figures;
 mod found;
 mod mended;
+mod options;
 mod orderings;
 mod random;
+mod references;

@@ -100,7 +100,7 @@ impl Relations {
                     What::Fence => (Sort::Fence, None),
                     What::Spawn(_) => (Sort::Write, None),
                     What::Join(_) => (Sort::Read, None),
-                    What::Choice => (Sort::Choice, None),
+                    What::Choice | What::Decision => (Sort::Choice, None),
                 };
                 nodes.push(Node {
                     thread: Some(thread),

@@ -21,6 +21,7 @@ pub enum What {
     Spawn(usize),
     Join(usize),
     Choice,
+    Decision,
 }
 
 impl What {
@@ -32,6 +33,7 @@ impl What {
             Self::Spawn(_) => 3,
             Self::Join(_) => 4,
             Self::Choice => 5,
+            Self::Decision => 6,
         }
     }
 }
@@ -173,6 +175,7 @@ pub fn key_of(graph: &mazurka_memory::graph::Graph) -> Key {
                 Kind::Spawn => (What::Spawn(other), Loc(0)),
                 Kind::Join => (What::Join(other), Loc(0)),
                 Kind::Choice => (What::Choice, Loc(0)),
+                Kind::Decision => (What::Decision, event.loc),
                 kind if kind.is_read() => (What::Read, event.loc),
                 _ => (What::Write, event.loc),
             };
@@ -284,7 +287,7 @@ impl Oracle<'_> {
                 }
                 let value = match event.what {
                     _ if event.rmw => events[at - 1].value,
-                    What::Read | What::Choice => event.value,
+                    What::Read | What::Choice | What::Decision => event.value,
                     _ => 0,
                 };
                 self.program.answer(id, value);
@@ -402,6 +405,17 @@ impl Oracle<'_> {
                 }
                 return Ok(());
             }
+            Action::Decide { question } => {
+                let mut decision = event(What::Decision);
+                decision.loc = Loc(question);
+                for value in 0..4 {
+                    decision.value = value;
+                    if self.is_possible(graph, &decision) {
+                        self.add(graph, thread, &[decision], None)?;
+                    }
+                }
+                return Ok(());
+            }
             Action::Fence { order } => {
                 let fence = event(What::Fence);
                 return self.add(graph, thread, &[Event { order, ..fence }], None);
@@ -424,6 +438,26 @@ impl Oracle<'_> {
             self.add(graph, thread, &[write], Some(place))?;
         }
         Ok(())
+    }
+
+    /// Whether a number below 8 gives all decisions their outcomes.
+    fn is_possible(&self, graph: &Graph, decision: &Event) -> bool {
+        let outcome = |question: u32, number: u32| match question {
+            0 => number % 2,
+            1 => number / 2 % 2,
+            2 => number / 4,
+            3 => number % 4,
+            4 => number / 2,
+            _ => number / 4,
+        };
+        let decisions = graph.threads.iter().flatten();
+        let decisions = decisions.filter(|event| event.what == What::Decision);
+        let decisions: Vec<&Event> = decisions.chain([decision]).collect();
+        let fits = |number: u32| {
+            let mut decisions = decisions.iter();
+            decisions.all(|it| i64::from(outcome(it.loc.0, number)) == it.value)
+        };
+        (0..8).any(fits)
     }
 
     /// An action that reads, from every write.

@@ -83,16 +83,9 @@ fn modelled() -> Option<&'static World> {
     world().filter(|world| world.memory.is_some())
 }
 
-/// Refuses what is not explored under a memory model.
-fn refuse(verb: &str, place: Place) {
-    if let Some(world) = modelled() {
-        world.refuse(format!("`{verb}` at {place}"));
-    }
-}
-
-/// Notes that an `Arc` has a weak reference.
+/// Notes that an `Arc` has a weak reference, in interleavings.
 fn downgraded(at: usize) {
-    if let Some(world) = world() {
+    if let Some(world) = world().filter(|world| world.memory.is_none()) {
         world.made_cyclic_arc(at);
     }
 }
@@ -128,13 +121,25 @@ impl<T> Arc<T> {
     where
         F: FnOnce(&Weak<T>) -> T,
     {
-        refuse("Arc::new_cyclic", Location::caller());
-        let this = Self::adopt(sync::Arc::new_cyclic(|weak| {
-            data_fn(&Weak(ManuallyDrop::new(weak.clone())))
-        }));
-        if let Some(world) = world() {
-            world.made_cyclic_arc(address(Self::as_ptr(&this)));
+        let model = modelled().map(|world| (world, world.answers()));
+        let inner = sync::Arc::new_cyclic(|weak| {
+            let weak = Weak(ManuallyDrop::new(weak.clone()));
+            let data = data_fn(&weak);
+            weak.into_std();
+            data
+        });
+        let this = Self::adopt(inner);
+        if let Some((world, answers)) = model {
+            if world.answers() > answers {
+                let place = Location::caller();
+                world.refuse(format!(
+                    "steps while `Arc::new_cyclic` makes a value, at {place}"
+                ));
+            }
+            let (at, references) = (address(Self::as_ptr(&this)), sync::Arc::weak_count(&this.0));
+            world.inner.borrow_mut().made_cyclic(at, references);
         }
+        downgraded(address(Self::as_ptr(&this)));
         this
     }
 
@@ -296,8 +301,10 @@ impl<T: ?Sized> Arc<T> {
     #[must_use = "this returns a new `Weak` pointer, without modifying the original `Arc`"]
     #[track_caller]
     pub fn downgrade(this: &Self) -> Weak<T> {
-        refuse("Arc::downgrade", Location::caller());
         let at = address(Self::as_ptr(this));
+        if let Some(world) = modelled() {
+            world.downgrade_arc(at, Location::caller());
+        }
         downgraded(at);
         uses(
             at,
@@ -329,8 +336,10 @@ impl<T: ?Sized> Arc<T> {
     #[must_use]
     #[track_caller]
     pub fn weak_count(this: &Self) -> usize {
-        refuse("Arc::weak_count", Location::caller());
         let at = address(Self::as_ptr(this));
+        if let Some(world) = modelled() {
+            return world.weak_references(at, MemoryOrder::Relaxed, Location::caller()) as usize;
+        }
         uses(
             at,
             Count::Weak,
@@ -352,7 +361,7 @@ impl<T: ?Sized> Arc<T> {
     pub fn get_mut(this: &mut Self) -> Option<&mut T> {
         let at = address(Self::as_ptr(this));
         if let Some(world) = modelled()
-            && world.other_arcs(at, MemoryOrder::Acquire, "get_mut", Location::caller()) > 0
+            && !world.is_unique(at, "get_mut", Location::caller())
         {
             return None;
         }
@@ -370,9 +379,17 @@ impl<T: Clone> Arc<T> {
     /// Returns the value; clones it first if it is shared.
     #[track_caller]
     pub fn make_mut(this: &mut Self) -> &mut T {
-        if modelled().is_some() {
-            if Self::get_mut(this).is_none() {
+        if let Some(world) = modelled() {
+            let (at, place) = (address(Self::as_ptr(this)), Location::caller());
+            if !world.unwrap_arc(at, "make_mut", place) {
                 *this = Self::new((**this).clone());
+            } else if world.weak_references(at, MemoryOrder::Relaxed, place) == 0 {
+                world.keep_arc(at, "make_mut", place);
+            } else {
+                // The value moves, and what weak references refer to is no more.
+                sync::Arc::make_mut(&mut this.0);
+                drop(Ending(at));
+                made_arc(&this.0);
             }
             return sync::Arc::get_mut(&mut this.0).expect("it is not shared");
         }
@@ -476,11 +493,17 @@ impl<T: ?Sized> Weak<T> {
     /// Returns a pointer; [`from_raw`](Self::from_raw) turns it into a reference again.
     #[must_use = "losing the pointer will leak memory"]
     pub fn into_raw(self) -> *const T {
+        self.into_std().into_raw()
+    }
+
+    /// Returns std's `Weak` without changing the count.
+    fn into_std(self) -> sync::Weak<T> {
         let mut this = ManuallyDrop::new(self);
         // SAFETY: `this` is not used again.
         #[allow(unsafe_code)]
-        let inner = unsafe { ManuallyDrop::take(&mut this.0) };
-        inner.into_raw()
+        unsafe {
+            ManuallyDrop::take(&mut this.0)
+        }
     }
 
     /// Turns a pointer back into the reference it was made from.
@@ -499,6 +522,12 @@ impl<T: ?Sized> Weak<T> {
     #[must_use = "this returns a new `Arc`, without modifying the original weak pointer"]
     #[track_caller]
     pub fn upgrade(&self) -> Option<Arc<T>> {
+        if let Some(world) = modelled() {
+            let (at, alive) = (address(self.as_ptr()), self.0.strong_count() > 0);
+            if !world.upgrade_weak(at, alive, Location::caller()) {
+                return None;
+            }
+        }
         let (at, what) = (address(self.as_ptr()), ("upgrade", Location::caller()));
         uses(at, Count::Strong, Use::Updates, what);
         let inner = self.0.upgrade()?;
@@ -518,17 +547,37 @@ impl<T: ?Sized> Weak<T> {
     pub fn strong_count(&self) -> usize {
         let (at, what) = (address(self.as_ptr()), ("strong_count", Location::caller()));
         uses(at, Count::Strong, Use::Asks, what);
-        self.0.strong_count()
+        match modelled() {
+            Some(world) => self.strong_count_in(world, Location::caller()) as usize,
+            None => self.0.strong_count(),
+        }
+    }
+
+    /// Returns the number of strong references under a memory model.
+    fn strong_count_in(&self, world: &World, place: Place) -> i64 {
+        let at = address(self.as_ptr());
+        if self.0.strong_count() == 0 && world.inner.borrow().names.regions.name(at).is_none() {
+            return 0;
+        }
+        1 + world.other_arcs(at, MemoryOrder::Relaxed, "strong_count", place)
     }
 
     /// Returns the number of weak references.
     #[must_use]
     #[track_caller]
     pub fn weak_count(&self) -> usize {
-        let (at, what) = (address(self.as_ptr()), ("weak_count", Location::caller()));
-        uses(at, Count::Weak, Use::Asks, what);
-        uses(at, Count::Strong, Use::Asks, what);
-        self.0.weak_count()
+        let Some(world) = modelled() else {
+            let (at, what) = (address(self.as_ptr()), ("weak_count", Location::caller()));
+            uses(at, Count::Weak, Use::Asks, what);
+            uses(at, Count::Strong, Use::Asks, what);
+            return self.0.weak_count();
+        };
+        let (at, place) = (address(self.as_ptr()), Location::caller());
+        let references = world.weak_references(at, MemoryOrder::Acquire, place);
+        match self.strong_count_in(world, place) {
+            0 => 0,
+            _ => references as usize,
+        }
     }
 
     /// Whether both refer to the same value.
@@ -541,6 +590,14 @@ impl<T: ?Sized> Weak<T> {
 impl<T: ?Sized> Clone for Weak<T> {
     #[track_caller]
     fn clone(&self) -> Self {
+        if let Some(world) = modelled() {
+            world.change_weak(
+                address(self.as_ptr()),
+                "clone of Weak",
+                1,
+                Location::caller(),
+            );
+        }
         let what = ("clone of Weak", Location::caller());
         uses(address(self.as_ptr()), Count::Weak, Use::Changes, what);
         Self(self.0.clone())
@@ -550,6 +607,9 @@ impl<T: ?Sized> Clone for Weak<T> {
 impl<T: ?Sized> Drop for Weak<T> {
     fn drop(&mut self) {
         let at = address(self.as_ptr());
+        if let Some(world) = modelled() {
+            world.change_weak(at, "drop of Weak", -1, Location::caller());
+        }
         let what = ("drop of Weak", Location::caller());
         uses(at, Count::Weak, Use::Changes, what);
         order(at, Count::Weak, Ordering::Relaxed, Some(Ordering::Release));

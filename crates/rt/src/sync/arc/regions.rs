@@ -56,6 +56,10 @@ pub(super) struct Record {
 pub(super) struct WeakRecord {
     /// There are some.
     pub made: bool,
+    /// The code asks for their number.
+    pub asked: bool,
+    /// Their count is a location of a memory model.
+    pub counted: bool,
 }
 
 /// The regions that one thread has made.
@@ -71,12 +75,17 @@ pub(crate) struct Regions {
     /// The live regions, ordered by address. They are few, and a vector keeps its memory.
     alive: Vec<Region>,
     made: Vec<Made>,
+    /// Whether a count is a location of a memory model.
+    counts: bool,
+    /// Number of regions whose value has been dropped, among the live ones.
+    ended: usize,
 }
 
 impl Regions {
     /// Starts a new execution.
     pub fn clear(&mut self) {
         self.alive.clear();
+        self.ended = 0;
         for made in &mut self.made {
             made.count = 0;
         }
@@ -97,7 +106,10 @@ impl Regions {
         };
         let Region { thread, number, .. } = self.alive[place];
         match self.record((thread, number)).weak.made {
-            true => (self.alive[place].size, self.alive[place].dropped) = (0, true),
+            true => {
+                (self.alive[place].size, self.alive[place].dropped) = (0, true);
+                self.ended += 1;
+            }
             false => drop(self.alive.remove(place)),
         }
     }
@@ -111,10 +123,12 @@ impl Regions {
 
     fn insert(&mut self, new: Region) {
         // Memory that is in use again has no weak references.
-        let (start, end) = (new.start, new.start + new.size);
-        let within = |region: &Region| (start..end).contains(&region.start);
-        self.alive
-            .retain(|region| region.size > 0 || !within(region));
+        if self.ended > 0 {
+            let (start, end) = (new.start, new.start + new.size);
+            let within = |region: &Region| (start..end).contains(&region.start);
+            self.alive
+                .retain(|region| region.size > 0 || !within(region));
+        }
         let place = self
             .alive
             .partition_point(|region| region.start < new.start);
@@ -148,8 +162,14 @@ impl Regions {
         })
     }
 
+    /// Whether the count of a region may be a location.
+    pub(super) fn are_counted(&self) -> bool {
+        self.counts
+    }
+
     /// Makes the count of a region a location.
     pub fn count_region(&mut self, (thread, number): (usize, usize)) {
+        self.counts = true;
         let made = entry(&mut self.made, thread);
         entry(&mut made.records, number).counted = true;
     }
@@ -173,6 +193,22 @@ impl Regions {
         for (known, explored) in COUNTS.into_iter().zip(&mut record.explored) {
             *explored |= known == name;
         }
+    }
+
+    /// Returns the names of the regions whose count of weak references is a location.
+    pub fn weakly_counted_regions(&self) -> impl Iterator<Item = (usize, usize)> {
+        let made = self.made.iter().enumerate();
+        made.flat_map(|(thread, made)| {
+            let records = made.records.iter().enumerate();
+            let counted = records.filter(|(_, record)| record.weak.counted);
+            counted.map(move |(number, _)| (thread, number))
+        })
+    }
+
+    /// Makes the count of the weak references of a region a location.
+    pub fn count_weak_references(&mut self, (thread, number): (usize, usize)) {
+        let made = entry(&mut self.made, thread);
+        entry(&mut made.records, number).weak.counted = true;
     }
 
     /// Returns the name of the region that contains an address, and the offset in it.

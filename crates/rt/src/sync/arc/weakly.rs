@@ -7,8 +7,12 @@
 //! become updates of it as in std, and the search starts again.
 //!
 //! The value of the location is the number of references but one.
+//!
+//! The count of weak references matters only to code that asks for it (`weak_count`, `get_mut`,
+//! `make_mut`). So it becomes a location if an `Arc` has both weak references and such code. As in
+//! std it is [`LOCKED`] while a thread that sees no weak reference looks at the other count.
 
-use mazurka_memory::{Action, Effect, Loc, MemoryOrder, Value};
+use mazurka_memory::{Effect, MemoryOrder, Value};
 
 use super::regions::Count;
 use crate::names::entry;
@@ -16,9 +20,25 @@ use crate::world::{Inner, Pending, Place, World};
 
 const KIND: &str = "Arc";
 
+/// The count of weak references while a thread looks whether its reference is the only one.
+const LOCKED: Value = -1;
+
+/// What an operation has to do with the count of weak references.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum WeakUse {
+    /// It makes a weak reference.
+    Makes,
+    /// Its result depends on the count.
+    Asks,
+}
+
 impl Inner {
     /// Returns the cell of the count of an `Arc`, if it is a location.
+    #[inline]
     fn count_cell(&mut self, at: usize) -> Option<u32> {
+        if !self.names.regions.are_counted() {
+            return None;
+        }
         let region = self.names.regions.name(at)?;
         let counted = self.names.regions.record(region).counted;
         counted.then(|| self.count_cells(region)[Count::Strong as usize])
@@ -29,9 +49,41 @@ impl Inner {
         let Some(region) = self.names.regions.name(at) else {
             return false;
         };
-        self.names.regions.record(region).counted = true;
+        self.names.regions.count_region(region);
         self.restart = true;
         true
+    }
+
+    /// Returns the cell of the count of weak references of an `Arc`, if it is a location.
+    fn weak_cell(&mut self, at: usize) -> Option<u32> {
+        let region = self.names.regions.name(at)?;
+        let counted = self.names.regions.record(region).weak.counted;
+        counted.then(|| self.count_cells(region)[Count::Weak as usize])
+    }
+
+    /// Notes a use of the count of weak references. Returns whether the search has to start again,
+    /// because the count has to be a location.
+    fn uses_weak(&mut self, at: usize, weak_use: WeakUse) -> bool {
+        let Some(region) = self.names.regions.name(at) else {
+            return false;
+        };
+        let weak = &mut self.names.regions.record(region).weak;
+        weak.made |= weak_use == WeakUse::Makes;
+        weak.asked |= weak_use == WeakUse::Asks;
+        let new = weak.made && weak.asked && !weak.counted;
+        weak.counted |= new;
+        self.restart |= new;
+        new
+    }
+
+    /// Notes that an `Arc` was made with weak references to itself.
+    pub(super) fn made_cyclic(&mut self, at: usize, references: usize) {
+        if references == 0 || self.uses_weak(at, WeakUse::Makes) {
+            return;
+        }
+        if let Some(cell) = self.weak_cell(at) {
+            self.cells[cell as usize].initial = references as Value;
+        }
     }
 
     /// Notes that the current thread drops a reference. If it is the last one and the others were
@@ -136,10 +188,105 @@ impl World {
         verb: &'static str,
         place: Place,
     ) -> Value {
-        let loc = Loc(self.asked_count(at, verb, place));
+        let cell = self.asked_count(at, verb, place);
+        self.read_value(cell, order, Pending::new(None, (KIND, verb), place))
+    }
+
+    /// Notes a use of the count of weak references. Returns its cell, if it is a location.
+    fn weak_count_cell(&self, at: usize, weak_use: WeakUse) -> Option<u32> {
+        let mut inner = self.inner.borrow_mut();
+        if inner.uses_weak(at, weak_use) {
+            drop(inner);
+            self.rest_for_ever();
+        }
+        inner.weak_cell(at)
+    }
+
+    /// Makes a weak reference from a strong one.
+    pub(super) fn downgrade_arc(&self, at: usize, place: Place) {
+        if let Some(cell) = self.weak_count_cell(at, WeakUse::Makes) {
+            let more = |count| match count {
+                LOCKED => Effect::Wait,
+                _ => Effect::Write(count + 1),
+            };
+            let orders = [MemoryOrder::Acquire, MemoryOrder::Relaxed];
+            self.update_count(cell, orders, &more, ("downgrade", place));
+            self.progress();
+        }
+    }
+
+    /// Clones or drops a weak reference.
+    pub(super) fn change_weak(&self, at: usize, verb: &'static str, by: Value, place: Place) {
+        let cell = self.inner.borrow_mut().weak_cell(at);
+        if let Some(cell) = cell {
+            let order = match by {
+                1.. => MemoryOrder::Relaxed,
+                _ => MemoryOrder::Release,
+            };
+            let change = |count| Effect::Write(count + by);
+            let orders = [order, MemoryOrder::Relaxed];
+            self.update_count(cell, orders, &change, (verb, place));
+            self.progress();
+        }
+    }
+
+    /// Returns the number of weak references.
+    pub(super) fn weak_references(&self, at: usize, order: MemoryOrder, place: Place) -> Value {
+        let Some(cell) = self.weak_count_cell(at, WeakUse::Asks) else {
+            return 0;
+        };
+        let pending = Pending::new(None, (KIND, "weak_count"), place);
+        self.read_value(cell, order, pending).max(0)
+    }
+
+    /// Makes a strong reference from a weak one, if there are others. `alive` tells whether there
+    /// are in this run. Returns whether it did.
+    pub(super) fn upgrade_weak(&self, at: usize, alive: bool, place: Place) -> bool {
+        if !alive && self.inner.borrow().names.regions.name(at).is_none() {
+            // It refers to nothing, or to a value that is being made.
+            return false;
+        }
+        let cell = self.asked_count(at, "upgrade", place);
+        let more = |count| match count {
+            0.. => Effect::Write(count + 1),
+            _ => Effect::Keep,
+        };
+        let orders = [MemoryOrder::Acquire, MemoryOrder::Relaxed];
+        let upgraded = self.update_count(cell, orders, &more, ("upgrade", place)) >= 0;
+        match upgraded {
+            true => self.progress(),
+            false => self.took_lock(),
+        }
+        upgraded
+    }
+
+    /// Whether there is no other reference, strong or weak.
+    pub(super) fn is_unique(&self, at: usize, verb: &'static str, place: Place) -> bool {
+        let strong = self.asked_count(at, verb, place);
         let pending = Pending::new(None, (KIND, verb), place);
-        let others = self.ask(pending, Action::Read { loc, order });
-        self.took_lock();
-        others
+        let weak = self.weak_count_cell(at, WeakUse::Asks);
+        if let Some(weak) = weak {
+            let lock = |count| match count {
+                0 => Effect::Write(LOCKED),
+                _ => Effect::Keep,
+            };
+            let orders = [MemoryOrder::Acquire, MemoryOrder::Relaxed];
+            if self.update(weak, orders, &lock, pending) != 0 {
+                self.took_lock();
+                return false;
+            }
+        }
+        let others = self.read_value(strong, MemoryOrder::Acquire, pending);
+        if let Some(weak) = weak {
+            self.write_value(weak, MemoryOrder::Release, 0, pending);
+        }
+        others == 0
+    }
+
+    /// Gives the only reference back, which [`unwrap_arc`](Self::unwrap_arc) has taken.
+    pub(super) fn keep_arc(&self, at: usize, verb: &'static str, place: Place) {
+        let cell = self.asked_count(at, verb, place);
+        let pending = Pending::new(None, (KIND, verb), place);
+        self.write_value(cell, MemoryOrder::Release, 0, pending);
     }
 }

@@ -1,0 +1,101 @@
+//! Which thread goes on in a random execution: any, or the one with the highest priority (PCT).
+//!
+//! Burckhardt, Kothari, Musuvathi, Nagarakatte, "A randomized scheduler with probabilistic
+//! guarantees of finding bugs", ASPLOS 2010. Threads have random priorities, and at `depth` - 1
+//! random steps the thread that would go on falls below all others. The length of an execution is
+//! taken to be that of the longest so far.
+//!
+//! The paper is about interleavings. Here it only chooses the thread; which write a read reads from
+//! and where a write goes in mo is drawn evenly, so that the paper's probability is that of an
+//! order of steps, with what is read still to be drawn.
+
+use mazurka_core::Random;
+
+use crate::program::ThreadId;
+
+/// How executions are drawn.
+#[derive(Clone, Debug)]
+pub struct Drawing {
+    pub(super) random: Random,
+    priorities: Option<Priorities>,
+}
+
+#[derive(Clone, Debug)]
+struct Priorities {
+    depth: usize,
+    /// Higher goes first; 0: not given yet. Those below `depth` are for threads that fell.
+    of: Vec<u64>,
+    /// The steps at which a thread falls.
+    changes: Vec<u64>,
+    longest: u64,
+}
+
+impl From<Random> for Drawing {
+    /// Each thread that can go on is equally likely.
+    fn from(random: Random) -> Self {
+        Self {
+            random,
+            priorities: None,
+        }
+    }
+}
+
+impl Drawing {
+    /// Threads go on by random priorities, for bugs that need `depth` things in a certain order.
+    pub fn by_priorities(random: Random, depth: usize) -> Self {
+        let priorities = Priorities {
+            depth,
+            of: Vec::new(),
+            changes: Vec::new(),
+            longest: 0,
+        };
+        Self {
+            random,
+            priorities: Some(priorities),
+        }
+    }
+
+    /// Begins an execution.
+    pub(super) fn begin(&mut self) {
+        let Some(priorities) = &mut self.priorities else {
+            return;
+        };
+        priorities.of.clear();
+        priorities.changes.clear();
+        for _ in 1..priorities.depth {
+            let change = self.random.below(priorities.longest.max(1));
+            priorities.changes.push(change);
+        }
+    }
+
+    /// Returns the index of the thread that makes a step.
+    pub(super) fn pick<T>(&mut self, ready: &[(ThreadId, T)], step: u64) -> usize {
+        let Some(priorities) = &mut self.priorities else {
+            return self.random.below(ready.len() as u64) as usize;
+        };
+        priorities.longest = priorities.longest.max(step + 1);
+        for (thread, _) in ready {
+            let least = thread.index() + 1;
+            if priorities.of.len() < least {
+                priorities.of.resize(least, 0);
+            }
+            let of = &mut priorities.of[thread.index()];
+            if *of == 0 {
+                *of = priorities.depth as u64 + 1 + self.random.below(1 << 32);
+            }
+        }
+        let highest = |of: &[u64]| {
+            let all = ready.iter().enumerate();
+            let best = all.max_by_key(|(_, (thread, _))| of[thread.index()]);
+            best.map_or(0, |(at, _)| at)
+        };
+        let mut first = highest(&priorities.of);
+        for (at, change) in priorities.changes.iter().enumerate() {
+            if *change == step {
+                priorities.of[ready[first].0.index()] = at as u64 + 1;
+                first = highest(&priorities.of);
+            }
+        }
+        first
+    }
+}

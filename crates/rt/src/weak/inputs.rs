@@ -1,0 +1,384 @@
+//! Inputs under a memory model.
+//!
+//! A comparison of inputs is a *decision* of the graph: an event whose outcomes are those that are
+//! feasible beside the decisions of all other threads. The engine keeps which question had which
+//! outcome, both as numbers; here they have their meaning, and the solver decides what is feasible.
+//! Terms are kept for all executions, so numbers mean the same in each.
+//!
+//! An execution that is shown is made with values that take its path. Then nothing is decided, so
+//! its schedule is that of the search without the decisions, and a replay has the values as facts:
+//! `rc11: 0 0.1=1; 0#0=7`.
+
+#[cfg(not(feature = "symbolic"))]
+mod known {
+    use mazurka_memory::schedule::Schedule;
+    use mazurka_memory::{Decision, Memory, Value};
+
+    use crate::weak::program::WeakProgram;
+    use crate::weak::search::{Explored, Fault};
+    use crate::world::Inner;
+
+    pub(crate) fn decide(_: &mut Inner, _: &[Decision], _: u32, _: Option<Value>) -> Option<Value> {
+        None
+    }
+
+    pub(crate) fn give(_: &mut WeakProgram, inputs: &[(&str, &str)]) -> Result<(), String> {
+        match inputs {
+            [] => Ok(()),
+            _ => Err("it has inputs, and these need the feature `symbolic`".into()),
+        }
+    }
+
+    pub(crate) fn settle(
+        _: &mut WeakProgram,
+        _: Memory,
+        fault: &(Fault, Schedule),
+    ) -> Result<(Fault, Schedule), String> {
+        Ok(fault.clone())
+    }
+
+    pub(crate) fn are_given(_: &WeakProgram) -> bool {
+        true
+    }
+
+    pub(crate) fn forget(_: &WeakProgram) {}
+
+    pub(crate) fn compare(_: &WeakProgram) {}
+
+    pub(crate) fn are_incomplete(_: &WeakProgram) -> bool {
+        false
+    }
+
+    pub(crate) fn decisions_cut(_: &WeakProgram) -> Option<u64> {
+        None
+    }
+
+    /// Compares nothing.
+    #[derive(Default)]
+    pub(crate) struct Rivals {}
+
+    impl Rivals {
+        pub fn are_asked(&self, _: &WeakProgram) -> bool {
+            false
+        }
+
+        pub fn add(&mut self, _: &WeakProgram, _: u64, _: Schedule) -> bool {
+            false
+        }
+
+        pub fn settle(self, _: &mut WeakProgram, _: Memory, _: &mut Explored) {}
+    }
+}
+
+#[cfg(feature = "symbolic")]
+mod known {
+    use mazurka_memory::graph::{Graph, Kind};
+    use mazurka_memory::schedule::Schedule;
+    use mazurka_memory::{Action, Decision, Memory, Value, replay_graph};
+    use mazurka_smt::Term;
+    use rustc_hash::FxHashMap;
+
+    use crate::unknowns::Unknowns;
+    use crate::weak::Rule;
+    use crate::weak::check::fault_of;
+    use crate::weak::program::WeakProgram;
+    use crate::weak::search::{Explored, Fault};
+    use crate::world::{Inner, Pending, Place, World};
+
+    /// A question about inputs.
+    #[derive(Clone, Copy, PartialEq, Eq, Hash)]
+    pub(crate) enum Question {
+        /// A term that holds; it has one outcome.
+        Holds(Term),
+        /// The side of a condition.
+        Side(Term),
+        /// The value of a term, which is asked for at a place.
+        Value(Term, Place),
+    }
+
+    /// The questions and outcomes of a search.
+    #[derive(Default)]
+    pub(crate) struct Questions {
+        all: Vec<Question>,
+        numbers: FxHashMap<Question, u32>,
+        /// The question of an outcome, and its key: a side, or that of a value.
+        outcomes: Vec<(u32, i64)>,
+        outcome_numbers: FxHashMap<(u32, i64), u32>,
+    }
+
+    impl Questions {
+        fn number(&mut self, question: Question) -> u32 {
+            *self.numbers.entry(question).or_insert_with(|| {
+                self.all.push(question);
+                self.all.len() as u32 - 1
+            })
+        }
+
+        fn outcome(&mut self, question: u32, key: i64) -> Value {
+            let number = self.outcome_numbers.entry((question, key));
+            Value::from(*number.or_insert_with(|| {
+                self.outcomes.push((question, key));
+                self.outcomes.len() as u32 - 1
+            }))
+        }
+
+        fn key(&self, outcome: Value) -> i64 {
+            self.outcomes[outcome as usize].1
+        }
+    }
+
+    impl Unknowns {
+        /// What an outcome says about the inputs.
+        fn constraint(&mut self, outcome: Value) -> Term {
+            let (question, key) = self.questions.outcomes[outcome as usize];
+            match self.questions.all[question as usize] {
+                Question::Holds(term) => term,
+                Question::Side(term) if key == 1 => term,
+                Question::Side(term) => self.terms.not(term),
+                Question::Value(term, _) => self.has_key(term, key),
+            }
+        }
+
+        /// The first feasible key of a question on the path, or the next one after another.
+        fn feasible(&mut self, question: Question, after: Option<i64>) -> Option<i64> {
+            match question {
+                Question::Holds(_) => after.is_none().then_some(0),
+                Question::Side(term) => {
+                    let opposite = self.terms.not(term);
+                    let sides = [opposite, term];
+                    let from = after.map_or(0, |after| after + 1);
+                    (from..2).find(|&side| self.possible(sides[side as usize]).is_some())
+                }
+                Question::Value(term, place) => {
+                    // A key that is not searched is the only one.
+                    if after.is_some_and(|after| !(0..i64::MAX).contains(&after)) {
+                        return None;
+                    }
+                    let from = after.map(|after| after + 1);
+                    let (key, _, model) = self.values(term, from, None, place);
+                    let next = from.is_none_or(|from| key >= from);
+                    (next && model.is_some()).then_some(key)
+                }
+            }
+        }
+    }
+
+    /// The first feasible outcome of a question beside decisions, or the next one.
+    pub(crate) fn decide(
+        inner: &mut Inner,
+        made: &[Decision],
+        question: u32,
+        after: Option<Value>,
+    ) -> Option<Value> {
+        let unknowns = &mut inner.unknowns;
+        let asked = unknowns.questions.all[question as usize];
+        let after = after.map(|after| unknowns.questions.key(after));
+        let made = made.iter().map(|it| unknowns.constraint(it.outcome));
+        let mut path: Vec<Term> = made.collect();
+        // Equal paths are asked once.
+        path.sort_unstable();
+        path.dedup();
+        let path = std::mem::replace(&mut unknowns.path, path);
+        let key = unknowns.feasible(asked, after);
+        unknowns.path = path;
+        key.map(|key| unknowns.questions.outcome(question, key))
+    }
+
+    impl World {
+        /// Decides a question. Returns the key of its outcome.
+        pub(crate) fn decide_weakly(&self, question: Question) -> i64 {
+            let (question, place) = {
+                let mut inner = self.inner.borrow_mut();
+                let place = inner.me().pending.place;
+                (inner.unknowns.questions.number(question), place)
+            };
+            let pending = Pending::new(None, ("", "decision"), place);
+            let outcome = self.act(pending, Action::Decide { question }, Rule::Nothing);
+            let mut inner = self.inner.borrow_mut();
+            let held = inner.unknowns.constraint(outcome);
+            inner.unknowns.path.push(held);
+            inner.unknowns.questions.key(outcome)
+        }
+    }
+
+    /// Gives inputs values from now on: these, and 0 for all others.
+    pub(crate) fn give(program: &mut WeakProgram, inputs: &[(&str, &str)]) -> Result<(), String> {
+        let mut given = Vec::new();
+        for (name, value) in inputs {
+            let bits = crate::inputs::bits(value);
+            let bits = bits.ok_or_else(|| format!("`{value}` is no value of an input"))?;
+            given.push(((*name).to_owned(), bits));
+        }
+        program.inner(|inner| inner.unknowns.given = Some(given));
+        Ok(())
+    }
+
+    /// Whether inputs have values.
+    pub(crate) fn are_given(program: &WeakProgram) -> bool {
+        program.inner(|inner| inner.unknowns.given.is_some())
+    }
+
+    /// Inputs are unknown again.
+    pub(crate) fn forget(program: &WeakProgram) {
+        program.inner(|inner| inner.unknowns.given = None);
+    }
+
+    /// Notes that results are going to be compared.
+    pub(crate) fn compare(program: &WeakProgram) {
+        program.inner(|inner| inner.unknowns.compares = true);
+    }
+
+    /// Whether the solver has left something out.
+    pub(crate) fn are_incomplete(program: &WeakProgram) -> bool {
+        program.inner(|inner| {
+            let unknowns = &inner.unknowns;
+            unknowns.undecided.is_some() || unknowns.left_out.is_some()
+        })
+    }
+
+    /// The limit on the decisions of an execution, if one has reached it.
+    pub(crate) fn decisions_cut(program: &WeakProgram) -> Option<u64> {
+        program.inner(|inner| inner.unknowns.lost.then_some(inner.unknowns.most))
+    }
+
+    /// The schedule without its decisions.
+    fn plain(schedule: &Schedule, graph: &Graph) -> Schedule {
+        let mut next = vec![0; graph.threads() as usize];
+        let mut stays = |thread: mazurka_memory::ThreadId| {
+            let events = graph.thread(thread);
+            let at: &mut usize = &mut next[thread.index()];
+            let Some(event) = events.get(*at).map(|&slot| graph.event(slot)) else {
+                return true;
+            };
+            let pair = event.kind.reads_exclusively() && events.len() > *at + 1;
+            *at += 1 + usize::from(pair);
+            event.kind != Kind::Decision
+        };
+        let steps = schedule.0.iter().filter(|step| stays(step.thread));
+        Schedule(steps.copied().collect())
+    }
+
+    /// Makes an execution of the search again. Returns its schedule without decisions, if it has
+    /// inputs whose values are not known.
+    fn follow(
+        program: &mut WeakProgram,
+        memory: Memory,
+        schedule: &Schedule,
+    ) -> Result<Option<Schedule>, String> {
+        program.reset();
+        let replayed = replay_graph(&mut *program, memory, schedule);
+        let (_, graph) = replayed.map_err(|error| error.to_string())?;
+        let open = program.inner(|inner| {
+            let unknowns = &inner.unknowns;
+            unknowns.given.is_none() && !unknowns.asked.is_empty()
+        });
+        Ok(open.then(|| plain(schedule, &graph)))
+    }
+
+    /// Returns the same fault with values that take its path; from now on inputs have these values.
+    pub(crate) fn settle(
+        program: &mut WeakProgram,
+        memory: Memory,
+        fault: &(Fault, Schedule),
+    ) -> Result<(Fault, Schedule), String> {
+        let Some(plain) = follow(program, memory, &fault.1)? else {
+            return Ok(fault.clone());
+        };
+        let given = program.inner(|inner| {
+            let unknowns = &mut inner.unknowns;
+            unknowns.settle().then(|| {
+                let asked = unknowns.asked.iter();
+                asked.map(|it| (it.name.clone(), it.value())).collect()
+            })
+        });
+        let Some(given) = given else {
+            return Ok(fault.clone());
+        };
+        program.inner(|inner| inner.unknowns.given = Some(given));
+        program.reset();
+        let replayed = replay_graph(&mut *program, memory, &plain);
+        let (replay, _) = replayed.map_err(|error| error.to_string())?;
+        let again = fault_of(&replay, program.unnoticed());
+        let again = again.ok_or("with the inputs found the failure does not come again")?;
+        Ok((again, plain))
+    }
+
+    /// Limit on comparisons of two executions.
+    const MOST: u64 = 200_000;
+
+    /// An execution that has ended: its result, and the inputs that take it.
+    struct Ended {
+        result: u64,
+        path: Vec<Term>,
+        schedule: Schedule,
+    }
+
+    /// Looks for two executions with different results that some inputs can take both.
+    #[derive(Default)]
+    pub(crate) struct Rivals {
+        all: Vec<Ended>,
+        comparisons: u64,
+        found: Option<Vec<(String, i64)>>,
+    }
+
+    impl Rivals {
+        /// Whether results are compared for equal inputs only.
+        pub fn are_asked(&self, program: &WeakProgram) -> bool {
+            program.inner(|inner| inner.unknowns.compared)
+        }
+
+        /// Adds an execution. Returns whether it is the second of two.
+        pub fn add(&mut self, program: &WeakProgram, result: u64, schedule: Schedule) -> bool {
+            let path = program.inner(|inner| inner.unknowns.decided());
+            let same = |other: &Ended| other.result == result && other.path == path;
+            if result == u64::MAX || self.all.iter().any(same) {
+                return false;
+            }
+            let other = self.all.iter().position(|other| {
+                self.comparisons += u64::from(other.result != result);
+                if other.result == result || self.comparisons > MOST {
+                    return false;
+                }
+                let common = |inner: &mut Inner| inner.unknowns.common(&other.path, &path);
+                self.found = program.inner(common);
+                self.found.is_some()
+            });
+            if self.comparisons > MOST {
+                let why = "there were too many results to compare".to_owned();
+                program.inner(|inner| inner.unknowns.undecided.get_or_insert(why).len());
+            }
+            let new = Ended {
+                result,
+                path,
+                schedule,
+            };
+            match other {
+                Some(other) => self.all = vec![self.all.swap_remove(other), new],
+                None => self.all.push(new),
+            }
+            self.found.is_some()
+        }
+
+        /// Puts the two executions in the place of the results; from now on inputs are given.
+        pub fn settle(self, program: &mut WeakProgram, memory: Memory, explored: &mut Explored) {
+            let Some(given) = self.found else {
+                return;
+            };
+            explored.results.clear();
+            for Ended {
+                result, schedule, ..
+            } in self.all
+            {
+                let plain = follow(program, memory, &schedule).ok().flatten();
+                explored.results.push((result, plain.unwrap_or(schedule)));
+            }
+            program.inner(|inner| inner.unknowns.given = Some(given));
+            program.reset();
+        }
+    }
+}
+
+#[cfg(feature = "symbolic")]
+pub(crate) use known::{Question, Questions};
+pub(crate) use known::{Rivals, compare, decide, decisions_cut, forget, give, settle};
+pub(crate) use known::{are_given, are_incomplete};

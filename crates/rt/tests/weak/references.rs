@@ -1,0 +1,224 @@
+//! `Weak` references under a memory model.
+
+use std::panic::catch_unwind;
+
+use mazurka_rt::cell::UnsafeCell;
+use mazurka_rt::sync::atomic::AtomicU32;
+use mazurka_rt::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use mazurka_rt::sync::{Arc, Weak};
+use mazurka_rt::{Builder, Memory, hint, replay, thread};
+
+/// A number without a lock.
+struct Slot(UnsafeCell<u32>);
+
+// SAFETY: races are what is looked for, and mazurka reports them before they happen.
+#[allow(unsafe_code)]
+unsafe impl Sync for Slot {}
+
+#[allow(unsafe_code)]
+impl Slot {
+    fn new() -> Self {
+        Self(UnsafeCell::new(0))
+    }
+
+    fn get(&self) -> u32 {
+        // SAFETY: as above.
+        self.0.with(|value| unsafe { *value })
+    }
+
+    fn set(&self, new: u32) {
+        // SAFETY: as above.
+        self.0.with_mut(|value| unsafe { *value = new });
+    }
+}
+
+fn rc11() -> Builder {
+    let quiet = Builder {
+        quiet: true,
+        ..Builder::default()
+    };
+    quiet.memory(Memory::Rc11)
+}
+
+/// The results and the number of executions of a closure that never fails.
+#[track_caller]
+fn outcomes<T: Ord + 'static>(body: impl Fn() -> T + Send + Sync + 'static) -> (Vec<T>, u64) {
+    let found = rc11().outcomes(body);
+    assert_eq!(found.bounds, []);
+    assert_eq!((found.deadlocks, found.failures), (0, 0));
+    let mut results = found.results;
+    results.sort();
+    (results, found.executions)
+}
+
+/// An upgrade U beside two drops, that of the value D and that of what was upgraded E.
+#[test]
+fn upgrade_beside_drop() {
+    let found = outcomes(|| {
+        let value = Arc::new(7);
+        let weak = Arc::downgrade(&value);
+        let other = thread::spawn(move || weak.upgrade().is_some());
+        drop(value);
+        other.join().unwrap()
+    });
+    // D U, U D E and U E D.
+    assert_eq!(found, (vec![false, true], 3));
+}
+
+/// What a thread did with an upgraded reference happens before the destructor.
+#[test]
+fn the_last_drop_sees_all() {
+    struct Last(Slot);
+    impl Drop for Last {
+        fn drop(&mut self) {
+            assert!(self.0.get() < 2);
+        }
+    }
+    let (results, _) = outcomes(|| {
+        let slot = Arc::new(Last(Slot::new()));
+        let weak = Arc::downgrade(&slot);
+        let other = thread::spawn(move || {
+            let slot = weak.upgrade();
+            slot.inspect(|slot| slot.0.set(1)).is_some()
+        });
+        drop(slot);
+        other.join().unwrap()
+    });
+    assert_eq!(results, [false, true]);
+}
+
+/// A value that is gone stays gone, for each thread that has learned of it.
+#[test]
+fn a_dead_value_stays_dead() {
+    let (results, _) = outcomes(|| {
+        let value = Arc::new(7);
+        let weak = Arc::downgrade(&value);
+        let dropped = Arc::new(AtomicU32::new(0));
+        let flag = dropped.clone();
+        let other = thread::spawn(move || {
+            let first = weak.upgrade().is_some();
+            let told = flag.load(Acquire) == 1;
+            let second = weak.upgrade().is_some();
+            (first, told, second)
+        });
+        drop(value);
+        dropped.store(1, Release);
+        other.join().unwrap()
+    });
+    let alive_after_its_end =
+        |&(first, told, second): &(bool, bool, bool)| second && (told || !first);
+    assert!(!results.iter().any(alive_after_its_end), "{results:?}");
+    assert_eq!(results.len(), 5);
+}
+
+/// `get_mut` succeeds only when the weak reference is gone, and then it may write.
+#[test]
+fn get_mut_beside_a_weak_reference() {
+    let (results, _) = outcomes(|| {
+        let mut value = Arc::new(Slot::new());
+        let weak = Arc::downgrade(&value);
+        let other = thread::spawn(move || weak.upgrade().expect("the value is there").get());
+        let mine = Arc::get_mut(&mut value).map(|slot| slot.set(1));
+        (mine.is_some(), other.join().unwrap())
+    });
+    // Never the new value: the thread is done when it is written.
+    assert_eq!(results, [(false, 0), (true, 0)]);
+}
+
+#[test]
+fn counts_are_explored() {
+    let (results, _) = outcomes(|| {
+        let value = Arc::new(7);
+        let weak = Arc::downgrade(&value);
+        let other = thread::spawn(move || drop(weak.clone()));
+        let counts = (Arc::strong_count(&value), Arc::weak_count(&value));
+        other.join().unwrap();
+        assert_eq!((Arc::strong_count(&value), Arc::weak_count(&value)), (1, 0));
+        counts
+    });
+    assert_eq!(results, [(1, 0), (1, 1), (1, 2)]);
+}
+
+/// A thread waits until its reference is the only one.
+#[test]
+fn a_loop_over_the_count() {
+    let (results, executions) = outcomes(|| {
+        let value = Arc::new(AtomicU32::new(0));
+        let theirs = value.clone();
+        thread::spawn(move || theirs.store(1, Relaxed));
+        let mut rounds = 0;
+        while Arc::strong_count(&value) > 1 {
+            hint::spin_loop();
+            rounds += 1;
+        }
+        // The count was read relaxed.
+        (rounds, value.load(Relaxed))
+    });
+    // The first round is not in vain, because the thread was started in it.
+    let both = |rounds| [(rounds, 0), (rounds, 1)];
+    assert_eq!(results, [0, 1, 2].map(both).concat());
+    assert_eq!(executions, 6);
+}
+
+#[test]
+fn a_value_that_knows_itself() {
+    struct Node(Weak<Node>);
+    let (results, _) = outcomes(|| {
+        let node = Arc::new_cyclic(|weak: &Weak<Node>| {
+            assert!(weak.upgrade().is_none(), "it is being made");
+            Node(weak.clone())
+        });
+        let same = node.0.upgrade().is_some_and(|it| Arc::ptr_eq(&it, &node));
+        let weak = node.0.clone();
+        let other = thread::spawn(move || weak.upgrade().is_some());
+        let count = Arc::weak_count(&node);
+        drop(node);
+        (same, count > 0, other.join().unwrap())
+    });
+    assert_eq!(results, [(true, true, false), (true, true, true)]);
+    assert!(Weak::<u32>::new().upgrade().is_none());
+    let dangling = outcomes(|| {
+        (
+            Weak::<u32>::new().upgrade(),
+            Weak::<u32>::new().weak_count(),
+        )
+    });
+    assert_eq!(dangling, (vec![(None, 0)], 1));
+}
+
+/// A value with weak references moves, and these refer to nothing then.
+#[test]
+fn make_mut_moves() {
+    let (results, _) = outcomes(|| {
+        let mut value = Arc::new(String::from("old"));
+        let weak = Arc::downgrade(&value);
+        Arc::make_mut(&mut value).push('!');
+        let gone = weak.upgrade().is_none();
+        let other = thread::spawn(move || drop(weak));
+        Arc::make_mut(&mut value).push('?');
+        other.join().unwrap();
+        (gone, (*value).clone())
+    });
+    assert_eq!(results, [(true, "old!?".to_owned())]);
+}
+
+/// The replay of a failure that depends on the count of weak references.
+#[test]
+fn a_replay_knows_the_counts() {
+    fn body() {
+        let mut value = Arc::new(0);
+        let weak = Arc::downgrade(&value);
+        let other = thread::spawn(move || drop(weak));
+        assert!(Arc::get_mut(&mut value).is_none(), "it is alone");
+        other.join().unwrap();
+    }
+    let failed = catch_unwind(|| rc11().check(body)).expect_err("it fails");
+    let report = *failed.downcast::<String>().expect("a report");
+    assert!(report.contains("it is alone"), "{report}");
+    let schedule = report.split("MAZURKA_REPLAY=\"").nth(1).expect(&report);
+    let schedule = schedule.split('"').next().unwrap();
+    assert!(schedule.contains("weak=0#0"), "{schedule}");
+    let again = catch_unwind(|| replay(body, schedule)).expect_err("it fails again");
+    let again = *again.downcast::<String>().expect("a report");
+    assert_eq!(again.lines().next(), report.lines().next());
+}
