@@ -384,7 +384,8 @@ macro_rules! atomic {
                 if let Some(world) = world()
                     && world.spuriously(Spurious::Failure, place)
                 {
-                    return Err(self.read_failing(world, [success, failure], (verb, place)));
+                    let this = self.here(world);
+                    return Err(this.read_failing(world, [success, failure], (verb, place)));
                 }
                 let wanted = Exchange { verb, current, new, success, failure };
                 self.exchange(wanted, place)
