@@ -40,6 +40,28 @@ impl SpuriousEvents {
     }
 }
 
+/// What a replay calls the settings.
+const SETTINGS: [&str; 3] = ["wakes", "polls", "failures"];
+
+impl SpuriousEvents {
+    /// Returns the settings that a replay of this program needs, as in `failures=1`.
+    pub fn settings(&self) -> impl Iterator<Item = String> {
+        let all = SETTINGS.iter().zip(self.most).zip(self.met);
+        all.filter(|&((_, most), met)| met && most > 0)
+            .map(|((name, most), _)| format!("{name}={most}"))
+    }
+
+    /// Takes a setting of a replay. Returns false if it is none.
+    pub fn give(&mut self, name: &str, value: &str) -> bool {
+        let kind = SETTINGS.iter().position(|known| *known == name);
+        let (Some(kind), Ok(most)) = (kind, value.parse()) else {
+            return false;
+        };
+        self.most[kind] = most;
+        true
+    }
+}
+
 impl World {
     /// Whether something happens to the current thread for no reason.
     pub fn spuriously(&self, kind: Spurious, place: Place) -> bool {
