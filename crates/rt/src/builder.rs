@@ -76,10 +76,10 @@ pub struct Builder {
     /// Number of rounds that a thread may spin in vain before it is suspended until something
     /// changes. Default: 0, and up to 8 in a loop that gives up after so many.
     pub spins: u32,
-    /// How often `Condvar::wait` and `park` may return to a thread for no reason, in one execution.
-    /// Default: never.
+    /// How often `Condvar::wait` and `park` may return to a thread for no reason, in an execution.
+    /// Each such call is a choice then. Default: 0.
     pub spurious_wakes: u32,
-    /// How often `block_on` may poll for no reason. Default: never.
+    /// How often the `block_on`s of a thread may poll for no reason. Default: 0.
     pub spurious_polls: u32,
     /// How often the `compare_exchange_weak`s of a thread may fail for no reason, in an execution.
     /// Each such call is a choice then. Default: 0.

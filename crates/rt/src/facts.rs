@@ -11,9 +11,10 @@
 //! | `count=0.1#3` | the count of the `Arc` that thread 0.1 made after three others is shared |
 //! | `weak=0.1#3` | so is the count of its weak references |
 //! | `names=src/a.rs:7:5` | several objects are made there, so that a thread registers with them |
+//! | `wakes=1`, `polls=1`, `failures=1` | how often it may happen for no reason, in a thread |
 //!
-//! That is long, and mostly the execution shows it all. So it is said only where the schedule alone
-//! does not fit.
+//! That is long, and mostly the execution shows it all. So all but the last row is said only where
+//! the schedule alone does not fit.
 
 use mazurka_core::{Execution, Schedule};
 
@@ -22,10 +23,10 @@ use crate::simulate::Simulator;
 
 /// Returns the words that a replay needs besides its schedule.
 pub(crate) fn needed(simulator: &Simulator, schedule: &Schedule) -> Vec<String> {
+    let mut facts: Vec<String> = simulator.inner(|inner| inner.spurious.settings().collect());
     match simulator.is_shown_by(schedule) {
-        true => Vec::new(),
+        true => facts,
         false => simulator.inner(|inner| {
-            let mut facts = Vec::new();
             for (place, rounds) in inner.loops.explored() {
                 facts.push(format!("loop={}*{rounds}", word(place)));
             }
@@ -68,7 +69,7 @@ pub(crate) fn give(simulator: &mut Simulator, fact: &str) -> Result<bool, String
             simulator.inner(|inner| inner.names.regions.explore_count(name, region));
         }
         "names" => simulator.inner(|inner| inner.names.shared_sites.push(value.into())),
-        _ => return Ok(false),
+        _ => return Ok(simulator.inner(|inner| inner.spurious.give(name, value))),
     }
     Ok(true)
 }

@@ -18,17 +18,6 @@ pub(crate) enum Spurious {
     Failure,
 }
 
-impl Spurious {
-    /// The name of the step that decides, and what is told if it happens.
-    fn told(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Wake => ("wait", "wakes for no reason"),
-            Self::Poll => ("poll", "polls for no reason"),
-            Self::Failure => ("compare_exchange_weak", "fails for no reason"),
-        }
-    }
-}
-
 /// What is explored of them, and what was met, by kind.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SpuriousEvents {
@@ -51,6 +40,28 @@ impl SpuriousEvents {
     }
 }
 
+/// What a replay calls the settings.
+const SETTINGS: [&str; 3] = ["wakes", "polls", "failures"];
+
+impl SpuriousEvents {
+    /// Returns the settings that a replay of this program needs, as in `failures=1`.
+    pub fn settings(&self) -> impl Iterator<Item = String> {
+        let all = SETTINGS.iter().zip(self.most).zip(self.met);
+        all.filter(|&((_, most), met)| met && most > 0)
+            .map(|((name, most), _)| format!("{name}={most}"))
+    }
+
+    /// Takes a setting of a replay. Returns false if it is none.
+    pub fn give(&mut self, name: &str, value: &str) -> bool {
+        let kind = SETTINGS.iter().position(|known| *known == name);
+        let (Some(kind), Ok(most)) = (kind, value.parse()) else {
+            return false;
+        };
+        self.most[kind] = most;
+        true
+    }
+}
+
 impl World {
     /// Whether something happens to the current thread for no reason.
     pub fn spuriously(&self, kind: Spurious, place: Place) -> bool {
@@ -63,7 +74,11 @@ impl World {
                 return false;
             }
         }
-        let (verb, told) = kind.told();
+        let (verb, words) = match kind {
+            Spurious::Wake => ("wait", "wakes for no reason"),
+            Spurious::Poll => ("wait to be woken", "polls for no reason"),
+            Spurious::Failure => ("compare_exchange_weak", "fails for no reason"),
+        };
         let pending = Pending::new(None, ("", verb), place);
         let happens = match self.memory {
             None => {
@@ -72,11 +87,11 @@ impl World {
             }
             Some(_) => self.choice(2, pending) == 1,
         };
-        self.note(|| if happens { told } else { "goes on" }.into());
+        self.note(|| if happens { words } else { "goes on" }.into());
         if happens {
+            // The next round of a loop does not do the same again.
             let mut inner = self.inner.borrow_mut();
             inner.me().spurious[at] += 1;
-            // The next round of a loop does not do the same again.
             inner.me().spin.progress();
             drop(inner);
             if self.memory.is_some() {

@@ -384,7 +384,8 @@ macro_rules! atomic {
                 if let Some(world) = world()
                     && world.spuriously(Spurious::Failure, place)
                 {
-                    return Err(self.read_failing(world, [success, failure], (verb, place)));
+                    let this = self.here(world);
+                    return Err(this.read_failing(world, [success, failure], (verb, place)));
                 }
                 let wanted = Exchange { verb, current, new, success, failure };
                 self.exchange(wanted, place)
@@ -428,10 +429,8 @@ macro_rules! atomic {
                 if world.memory.is_none() {
                     return self.load(failure);
                 }
-                self.start(world);
-                let initial = self.0.value.load(Ordering::Relaxed);
                 let orders = Self::chosen(world, orders, what);
-                self.load_weakly(world, initial, orders.failure, what.1)
+                self.here(world).update_weakly(world, orders, &|_| None, what).0
             }
 
             fn exchange(&self, wanted: Exchange<$value>, place: Place) -> Result<$value, $value> {

@@ -1,9 +1,8 @@
 //! `std::sync`, explored: same names, same signatures, same behaviour outside a model.
 //!
-//! `Arc` and `Weak` are std's with two additions: vector clocks know what the reference counts
-//! order, and an object in an `Arc` is named by it. Cloning and dropping are no steps, so they add
-//! no executions. (A reference count that the code itself keeps is an atomic, and explored as
-//! such.)
+//! `Arc` and `Weak` are std's with additions: vector clocks know what the reference counts order,
+//! an object in an `Arc` is named by it, and where a program can tell, the counts are explored
+//! (arc/counted.rs); else cloning and dropping are no steps.
 
 #[macro_use]
 mod lock;

@@ -10,6 +10,7 @@
 //! | `ends` | the end of a thread is an event: `is_finished` |
 //! | `count=0.1#3` | the count of the `Arc` that thread 0.1 made after three others is a location |
 //! | `weak=0.1#3` | so is the count of its weak references |
+//! | `wakes=1`, `polls=1`, `failures=1` | how often it may happen for no reason, in a thread |
 //! | `0.1#0=7` | the first input of thread 0.1 |
 //! | `names=src/a.rs:7:5` | several objects are made there, so that a thread registers with them |
 
@@ -33,6 +34,7 @@ pub(super) fn written(program: &WeakProgram) -> String {
         if inner.spins > program.spins {
             facts.push(format!("spins={}", inner.spins));
         }
+        facts.extend(inner.spurious.settings());
         if inner.watched_ends {
             facts.push("ends".into());
         }
@@ -82,6 +84,7 @@ pub(super) fn give(program: &mut WeakProgram, facts: &str) -> Result<(), String>
             }
             "names" => program.inner(|inner| inner.names.shared_sites.push(value.into())),
             _ if name.contains('#') => given.push((name, value)),
+            _ if program.inner(|inner| inner.spurious.give(name, value)) => {}
             _ => return Err(misread()),
         }
     }

@@ -41,7 +41,7 @@ fn an_exchange_that_fails_for_no_reason() {
         let schedule = schedule.split('"').next().unwrap().to_owned();
         let replay = Builder {
             replay: Some(schedule),
-            ..quiet(1)
+            ..quiet(0)
         };
         let again = self::report(move || _ = replay.check(weak));
         assert_eq!(again.lines().next(), report.lines().next());
@@ -134,4 +134,22 @@ fn orderings_that_would_forbid_a_failure() {
     // This fails with SeqCst everywhere, too.
     let wrong = report(move || _ = quiet(0).check(message(false)));
     assert!(!wrong.contains("orderings: "), "{wrong}");
+}
+
+/// An exchange empties the store buffer of TSO, also if it fails for no reason.
+#[test]
+fn an_exchange_that_fails_for_no_reason_empties_the_buffer() {
+    let both_fail = || {
+        let cells = Arc::new([AtomicU32::new(0), AtomicU32::new(0)]);
+        let side = |cells: &[AtomicU32; 2], mine: usize| {
+            cells[mine].store(1, Relaxed);
+            cells[1 - mine].compare_exchange_weak(7, 8, AcqRel, Relaxed)
+        };
+        let other = cells.clone();
+        let other = thread::spawn(move || side(&other, 1));
+        (side(&cells, 0), other.join().unwrap())
+    };
+    let mut found = quiet(1).memory(Memory::Tso).outcomes(both_fail).results;
+    found.sort();
+    assert_eq!(found, [(Err(0), Err(1)), (Err(1), Err(0)), (Err(1), Err(1))]);
 }

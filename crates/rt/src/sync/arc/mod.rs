@@ -83,7 +83,7 @@ fn modelled() -> Option<&'static World> {
     world().filter(|world| world.memory.is_some())
 }
 
-/// Notes that an `Arc` has a weak reference.
+/// Notes that an `Arc` has a weak reference, in interleavings.
 fn downgraded(at: usize) {
     if let Some(world) = world().filter(|world| world.memory.is_none()) {
         world.made_cyclic_arc(at);
@@ -138,9 +138,8 @@ impl<T> Arc<T> {
             }
             let (at, references) = (address(Self::as_ptr(&this)), sync::Arc::weak_count(&this.0));
             world.inner.borrow_mut().made_cyclic(at, references);
-        } else if let Some(world) = world() {
-            world.made_cyclic_arc(address(Self::as_ptr(&this)));
         }
+        downgraded(address(Self::as_ptr(&this)));
         this
     }
 
@@ -546,13 +545,11 @@ impl<T: ?Sized> Weak<T> {
     #[must_use]
     #[track_caller]
     pub fn strong_count(&self) -> usize {
+        let (at, what) = (address(self.as_ptr()), ("strong_count", Location::caller()));
+        uses(at, Count::Strong, Use::Asks, what);
         match modelled() {
             Some(world) => self.strong_count_in(world, Location::caller()) as usize,
-            None => {
-                let (at, what) = (address(self.as_ptr()), ("strong_count", Location::caller()));
-                uses(at, Count::Strong, Use::Asks, what);
-                self.0.strong_count()
-            }
+            None => self.0.strong_count(),
         }
     }
 

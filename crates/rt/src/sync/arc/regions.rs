@@ -107,8 +107,7 @@ impl Regions {
         let Region { thread, number, .. } = self.alive[place];
         match self.record((thread, number)).weak.made {
             true => {
-                self.alive[place].size = 0;
-                self.alive[place].dropped = true;
+                (self.alive[place].size, self.alive[place].dropped) = (0, true);
                 self.ended += 1;
             }
             false => drop(self.alive.remove(place)),
@@ -175,22 +174,6 @@ impl Regions {
         entry(&mut made.records, number).counted = true;
     }
 
-    /// Returns the names of the regions whose count of weak references is a location.
-    pub fn weakly_counted_regions(&self) -> impl Iterator<Item = (usize, usize)> {
-        let made = self.made.iter().enumerate();
-        made.flat_map(|(thread, made)| {
-            let records = made.records.iter().enumerate();
-            let counted = records.filter(|(_, record)| record.weak.counted);
-            counted.map(move |(number, _)| (thread, number))
-        })
-    }
-
-    /// Makes the count of the weak references of a region a location.
-    pub fn count_weak_references(&mut self, (thread, number): (usize, usize)) {
-        let made = entry(&mut self.made, thread);
-        entry(&mut made.records, number).weak.counted = true;
-    }
-
     /// Returns the counts that are shared objects of interleavings.
     pub fn explored_counts(&self) -> impl Iterator<Item = (&'static str, (usize, usize))> {
         let made = self.made.iter().enumerate();
@@ -210,6 +193,22 @@ impl Regions {
         for (known, explored) in COUNTS.into_iter().zip(&mut record.explored) {
             *explored |= known == name;
         }
+    }
+
+    /// Returns the names of the regions whose count of weak references is a location.
+    pub fn weakly_counted_regions(&self) -> impl Iterator<Item = (usize, usize)> {
+        let made = self.made.iter().enumerate();
+        made.flat_map(|(thread, made)| {
+            let records = made.records.iter().enumerate();
+            let counted = records.filter(|(_, record)| record.weak.counted);
+            counted.map(move |(number, _)| (thread, number))
+        })
+    }
+
+    /// Makes the count of the weak references of a region a location.
+    pub fn count_weak_references(&mut self, (thread, number): (usize, usize)) {
+        let made = entry(&mut self.made, thread);
+        entry(&mut made.records, number).weak.counted = true;
     }
 
     /// Returns the name of the region that contains an address, and the offset in it.
