@@ -126,7 +126,6 @@ fn agree(first: u64, count: u64) {
 }
 
 #[test]
-#[ignore = "the comparison with the oracle was not run to its end yet"]
 fn engines_and_oracle_agree() {
     agree(0, programs(300));
 }
