@@ -175,7 +175,7 @@ impl<'c, 's> Body<'c, 's> {
         self.frame.locals.push(Local {
             name: shape.parts.concat(),
             ty,
-            len: shape.len(),
+            len: shape.elements(),
             shape,
         });
         id

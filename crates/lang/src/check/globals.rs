@@ -210,7 +210,7 @@ impl<'s> Checker<'s> {
             name: name.text.to_owned(),
             ty: declared.plain().unwrap_or(Type::Int),
             atomic: ty.atomic.is_some(),
-            len: shape.len(),
+            len: shape.elements(),
             shape,
             init: None,
             span: name.span,
@@ -369,7 +369,7 @@ impl<'s> Checker<'s> {
                 _ => {
                     let var = &mut self.program.vars[first];
                     var.shape.dims.clone_from(&dims);
-                    var.len = var.shape.len();
+                    var.len = var.shape.elements();
                     self.state_range(VarId(first as u32), ty, span);
                 }
             }

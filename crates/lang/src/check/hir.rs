@@ -154,7 +154,7 @@ impl Shape {
     }
 
     /// The number of elements, if it is an array.
-    pub fn len(&self) -> Option<u32> {
+    pub fn elements(&self) -> Option<u32> {
         (!self.dims.is_empty()).then(|| self.dims.iter().product())
     }
 
@@ -186,7 +186,7 @@ impl Shape {
     /// them into one text.
     pub fn list(&self, show: impl Fn(usize) -> String) -> String {
         let mut text = String::new();
-        let len = self.len().unwrap_or(1) as usize;
+        let len = self.elements().unwrap_or(1) as usize;
         for at in 0..len {
             text += if at > 0 { ", " } else { "" };
             // A bracket for each dimension that begins, or ends, at this element.

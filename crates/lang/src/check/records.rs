@@ -169,7 +169,7 @@ impl<'s> Checker<'s> {
                     let id = VarId(self.program.vars.len() as u32);
                     self.program.vars.push(Var {
                         name: shape.parts.concat(),
-                        len: shape.len(),
+                        len: shape.elements(),
                         shape,
                         ty: other.plain().unwrap_or(Type::Int),
                         ..like.clone()
@@ -199,7 +199,7 @@ impl<'s> Checker<'s> {
                 Part::Var(id) => {
                     let var = &mut self.program.vars[id.0 as usize];
                     var.shape.dims = dims;
-                    var.len = var.shape.len();
+                    var.len = var.shape.elements();
                     self.state_range(id, &field, span);
                 }
                 Part::Local(_) => {}
@@ -719,8 +719,8 @@ impl<'s> Body<'_, 's> {
             return;
         };
         let shape = self.frame.locals[id.0 as usize].shape.clone();
-        for at in 0..shape.len().unwrap_or(1) {
-            let kind = match shape.len() {
+        for at in 0..shape.elements().unwrap_or(1) {
+            let kind = match shape.elements() {
                 None => ExprKind::Local(*id),
                 Some(_) => ExprKind::LocalElement(*id, Box::new(number(at.into(), span))),
             };

@@ -209,7 +209,7 @@ impl Checker<'_> {
     /// The initial values that a variable has been set to, if it has.
     pub(super) fn set_var(&mut self, name: &str, ty: Type, shape: &Shape) -> Option<Vec<i64>> {
         let given = self.settings.get(name)?.clone();
-        let len = shape.len();
+        let len = shape.elements();
         let mut values = Vec::new();
         let dims = flat(&given, &mut values);
         match (&given, len) {
