@@ -310,6 +310,7 @@ impl Code {
             line,
             column,
             text: text.to_owned(),
+            file: None,
         }
     }
 }
