@@ -109,7 +109,10 @@ pub(crate) fn shown(value: &Value, code: &Code, names: &Names) -> String {
     let mut text = String::new();
     write_inner(&mut text, value, MOST_SHOWN, (code, names));
     if text.len() > MOST_SHOWN {
-        let end = text.floor_char_boundary(MOST_SHOWN);
+        let mut end = MOST_SHOWN;
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
         text.truncate(end);
         text.push('…');
     }
