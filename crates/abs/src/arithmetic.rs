@@ -11,7 +11,10 @@ use crate::syntax::ast::{Binary, Unary};
 use crate::value::Value;
 
 /// Larger numbers are given up: they eat the machine.
-const MAX_BITS: u64 = 1 << 20;
+const MAX_BITS: u64 = 1 << 18;
+
+/// Larger quotients are given up: to bring them into lowest terms takes time by the square of this.
+const MAX_RATIO_BITS: u64 = 1 << 15;
 
 /// Why an operation has no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,9 +77,22 @@ fn bounded(value: BigInt) -> Result<Value, Trouble> {
 }
 
 fn bounded_rational(value: BigRational) -> Result<Value, Trouble> {
-    match value.numer().bits() + value.denom().bits() > MAX_BITS {
+    match bits(&value) > MAX_RATIO_BITS {
         true => Err(Trouble::TooLarge),
         false => Ok(Value::rational(value)),
+    }
+}
+
+fn bits(value: &BigRational) -> u64 {
+    value.numer().bits() + value.denom().bits()
+}
+
+/// How much work it was to find a number: words of it, and for quotients steps of reducing them.
+pub(crate) fn work(value: &Value) -> u64 {
+    match value {
+        Value::Big(value) => value.bits() / 64,
+        Value::Rat(value) => bits(value) * bits(value) / 4096,
+        _ => 0,
     }
 }
 
@@ -142,6 +158,9 @@ pub(crate) fn binary(operator: Binary, a: &Value, b: &Value) -> Result<Value, Tr
     let (Some(a), Some(b)) = (rational(a), rational(b)) else {
         return Err(Trouble::Mistyped);
     };
+    if bits(&a).max(bits(&b)) > MAX_RATIO_BITS {
+        return Err(Trouble::TooLarge);
+    }
     match operator {
         Binary::Add => bounded_rational(a + b),
         Binary::Subtract => bounded_rational(a - b),

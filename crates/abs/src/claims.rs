@@ -48,6 +48,9 @@ impl Machine {
             throws |= effects.throws;
             fixed &= effects.others.is_empty();
             self.claim_effects(object, effects, into);
+            if effects.dies {
+                self.claim_life(object, true, into);
+            }
         }
         let class = &self.code.classes[self.names.object(task.object).class as usize];
         if let (true, Some((recover, _))) = (throws, class.recover) {

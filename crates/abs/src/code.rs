@@ -240,8 +240,8 @@ impl ClassInfo {
 #[derive(Clone, Debug)]
 pub struct Code {
     pub(crate) source: String,
-    /// Where the files start that the source was put together from.
-    pub(crate) files: Vec<u32>,
+    /// Where the files start that the source was put together from, and their names.
+    pub(crate) files: Vec<(u32, String)>,
     pub(crate) ops: Vec<Op>,
     /// Where each instruction comes from.
     pub(crate) spans: Vec<Span>,
@@ -295,10 +295,22 @@ impl Code {
         self.off_grid
     }
 
+    /// The file of a place.
+    fn file_at(&self, span: Span) -> Option<&(u32, String)> {
+        let before = { self.files.iter() }.filter(|(start, _)| *start <= span.start);
+        before.max_by_key(|(start, _)| *start)
+    }
+
+    /// The name of the file of a place, if there are several.
+    pub(crate) fn file(&self, span: Span) -> Option<String> {
+        let several = self.files.len() > 1;
+        let known = self.file_at(span).filter(|_| several);
+        known.map(|(_, name)| name.clone())
+    }
+
     /// The line and the column of a place, in its file.
     pub(crate) fn line_column(&self, span: Span) -> (usize, usize) {
-        let starts = self.files.iter().filter(|&&start| start <= span.start);
-        let start = starts.max().copied().unwrap_or(0);
+        let start = self.file_at(span).map_or(0, |(start, _)| *start);
         let inside = Span {
             start: span.start - start,
             end: span.end.saturating_sub(start),

@@ -28,6 +28,8 @@ pub(crate) struct Effects {
     pub prints: bool,
     /// An exception may leave the task, which kills its object.
     pub throws: bool,
+    /// `die` may kill `this`.
+    pub dies: bool,
     /// It starts without waiting, and comes to rest again without having done anything.
     pub idle: bool,
 }
@@ -402,6 +404,14 @@ impl<'a> Walk<'a> {
             op => op.ends() && op != Op::Return,
         };
         match op {
+            Op::Die => match other {
+                None => self.found.dies = true,
+                Some(NEW) => {}
+                Some(class) => {
+                    let life = self.code.classes[class as usize].life_cell();
+                    self.found.others.push((class, life, true));
+                }
+            },
             Op::Jump(target) => self.go(target, place),
             Op::JumpUnless(target) | Op::JumpUnlessMade { target, .. } => {
                 self.go(target, place);
@@ -497,6 +507,10 @@ impl<'a> Walk<'a> {
                 vec![exceptions.object_dead]
             }
             Op::Get | Op::Take => self.throwing.futures.clone(),
+            Op::Random => match constant_before(self.code, pc) {
+                Some(Value::Int(below)) if *below > 0 => Vec::new(),
+                _ => vec![exceptions.pattern_match_failed],
+            },
             _ => thrown_here(self.code, pc, &self.throwing.functions),
         };
         if self.code.nulls.contains(&pc) {

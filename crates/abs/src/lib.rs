@@ -58,8 +58,9 @@ pub struct Settings {
     pub object: Option<String>,
     /// The product of a product line that is meant; else the program without its deltas.
     pub product: Option<String>,
-    /// Where the files start that the text was put together from: lines are counted in each.
-    pub files: Vec<u32>,
+    /// Where the files start that the text was put together from, and their names: lines are
+    /// counted in each.
+    pub files: Vec<(u32, String)>,
     /// The module whose main block runs, if several have one.
     pub main: Option<String>,
 }

@@ -429,6 +429,17 @@ impl Machine {
         pieces.fold(start, |all, text| text.fingerprint(all, &self.names))
     }
 
+    /// Whether determinism is also about whether an object lives: not if only some of its fields
+    /// are named.
+    pub(crate) fn observes_life(&self, number: u32) -> bool {
+        let name = self.names.object(number);
+        let class = &self.code.classes[name.class as usize].name;
+        let chosen = self.code.observed.fields.as_ref();
+        let whole = |(known, field): &(String, Option<String>)| known == class && field.is_none();
+        (self.code.object.is_none() || name.chosen)
+            && chosen.is_none_or(|chosen| chosen.iter().any(whole))
+    }
+
     /// The fields of an object that determinism is about.
     pub(crate) fn observed_fields(&self, number: u32) -> impl Iterator<Item = usize> + '_ {
         let name = self.names.object(number);

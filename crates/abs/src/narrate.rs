@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use mazurka_diagnostics::Span;
+
 use mazurka_core::record::{Actor, Binding, Change, Message, Place, Step, Waiting};
 use mazurka_core::{
     Execution, HeldLock, Mishap, MishapKind, Narrator, ProcessId, Status, StepError,
@@ -9,7 +11,7 @@ use mazurka_core::{
 
 use crate::Machine;
 use crate::code::Op;
-use crate::heap::{CLOCK_PROCESS, Task};
+use crate::heap::{CLOCK_PROCESS, Life, Task};
 use crate::step::{Happening, resolved};
 use crate::text::{object_name, shown};
 use crate::value::Value;
@@ -44,6 +46,8 @@ impl Machine {
                 until: None,
                 result: None,
                 throws: None,
+                keeps: false,
+                file: None,
             })),
             memory: None,
         })
@@ -69,11 +73,6 @@ impl Machine {
         shown(value, &self.code, &self.names)
     }
 
-    fn line(&self, pc: u32) -> usize {
-        let span = self.code.spans[pc as usize];
-        self.code.line_column(span).0
-    }
-
     /// The text that an instruction comes from, on one line.
     pub(crate) fn words(&self, pc: u32) -> String {
         let text = self.code.spans[pc as usize].text(&self.code.source);
@@ -89,18 +88,20 @@ impl Machine {
         )
     }
 
-    /// Where a task rests, in the source.
+    /// The line where a task rests.
     fn rest_line(&self, task: &Task) -> usize {
+        self.code.line_column(self.rest_span(task)).0
+    }
+
+    /// Where a task rests, in the source.
+    fn rest_span(&self, task: &Task) -> Span {
         let waits =
             task.pc > 0 && matches!(self.code.ops[task.pc as usize - 1], Op::Await | Op::Suspend);
         let fresh = !waits && !self.holds_at(task.pc);
         let class = &self.code.classes[self.names.object(task.object).class as usize];
         match fresh {
-            true => {
-                let span = class.methods[task.method as usize].span;
-                self.code.line_column(span).0
-            }
-            false => self.line(if waits { task.pc - 1 } else { task.pc }),
+            true => class.methods[task.method as usize].span,
+            false => self.code.spans[if waits { task.pc - 1 } else { task.pc } as usize],
         }
     }
 
@@ -197,9 +198,8 @@ impl Machine {
             }
         };
         let (object, task) = parts(process);
-        let alive = self
-            .task(process)
-            .is_some_and(|task| task.life == crate::heap::Life::Alive);
+        let now = self.task(process);
+        let alive = now.is_some_and(|task| task.life == Life::Alive);
         let mut actor = Actor {
             object,
             task,
@@ -211,6 +211,10 @@ impl Machine {
             until: None,
             result: None,
             throws: None,
+            keeps: { now }.is_some_and(|task| {
+                alive && matches!(self.code.ops[task.pc as usize], Op::Print { .. })
+            }),
+            file: None,
         };
         for happening in happenings {
             match happening {
@@ -329,6 +333,7 @@ impl Narrator for Machine {
             return Err(StepError::NotReady);
         };
         let line = self.rest_line(task);
+        let file = self.code.file(self.rest_span(task));
         let starts = task.steps == 0;
         let beginning = self.beginning(process, task);
         let mut happenings = Vec::new();
@@ -349,7 +354,10 @@ impl Narrator for Machine {
             locks: Vec::new(),
             mishap: mishap.map(|mishap| self.explain(&mishap).0),
             racing: false,
-            actor: Some(Box::new(self.actor(process, starts, &happenings))),
+            actor: Some(Box::new(Actor {
+                file,
+                ..self.actor(process, starts, &happenings)
+            })),
             memory: None,
         })
     }
@@ -361,6 +369,7 @@ impl Narrator for Machine {
             line,
             column,
             text: self.words(mishap.site),
+            file: self.code.file(span),
         };
         let who = mishap
             .process
@@ -386,7 +395,10 @@ impl Narrator for Machine {
             .filter(|&&process| !self.is_clock(process) && self.status(process) == Status::Waiting);
         let tell = |&process: &ProcessId| {
             let task = self.task(process)?;
-            let (what, held_by) = self.obstacle(process, task);
+            let (mut what, held_by) = self.obstacle(process, task);
+            if let Some(file) = self.code.file(self.rest_span(task)) {
+                let _ = write!(what, ", in {file}");
+            }
             Some(Waiting {
                 process: self.names.tasks.path(process).to_string(),
                 what,
@@ -429,10 +441,15 @@ impl Narrator for Machine {
             let object = &self.state.objects[number as usize];
             let class = &self.code.classes[object.class as usize];
             let name = object_name(number, &self.code, &self.names);
-            if object.dead {
+            // Between results that may be all that differs.
+            let told = match observed_only {
+                true => class.may_die && self.observes_life(number),
+                false => object.dead,
+            };
+            if told {
                 all.push(Binding {
                     name: name.clone(),
-                    value: "dead".to_owned(),
+                    value: if object.dead { "dead" } else { "alive" }.to_owned(),
                 });
             }
             let observed: Vec<usize> = self.observed_fields(number).collect();
@@ -445,7 +462,8 @@ impl Narrator for Machine {
                 }
             }
         }
-        if !self.state.output.is_empty() {
+        let told = !observed_only || (!self.code.observed.no_output && self.code.object.is_none());
+        if told && !self.state.output.is_empty() {
             let text: String = self.state.output.iter().map(|text| text.as_str()).collect();
             all.push(Binding {
                 name: "output".to_owned(),

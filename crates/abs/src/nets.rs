@@ -125,7 +125,7 @@ fn moving_guard(code: &Code) -> Option<NoNet> {
         let ops = &code.ops[start as usize..end as usize];
         ops.iter().any(|op| matches!(op, Op::Field(_)))
     })?;
-    let (line, _) = code.spans[start as usize].line_column(&code.source);
+    let (line, _) = code.line_column(code.spans[start as usize]);
     Some(NoNet::MovingGuard(line))
 }
 

@@ -3,13 +3,17 @@
 //! Which task happens to create an object is in its name, but cannot be observed. So objects
 //! that the main block did not create stand by where they are found: by the first way that leads to
 //! them from the main block's objects. What nothing leads to stands by what is in it. A future
-//! stands by its result.
+//! stands by its result. Sets and maps keep objects in the order of their names, so this order is
+//! not observed either, and what only a set leads to stands by what is in it, too.
+
+use std::sync::Arc;
 
 use mazurka_core::{Fingerprint, ProcessId};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::Machine;
 use crate::heap::Object;
-use crate::value::Value;
+use crate::value::{Data, Value};
 
 /// Objects that nothing leads to may refer to each other; so many times what is in them is looked
 /// at.
@@ -22,9 +26,10 @@ impl Machine {
         let mut all = Fingerprint::EMPTY;
         for (number, object) in self.there() {
             let mut fields = self.observed_fields(number).peekable();
-            if fields.peek().is_some() {
+            let dead = object.dead && self.observes_life(number);
+            if dead || fields.peek().is_some() {
                 let start = names[number as usize];
-                let start = if object.dead { start.then(1) } else { start };
+                let start = if dead { start.then(1) } else { start };
                 let seen = fields.fold(start, |seen, at| {
                     self.seen(&object.fields[at], seen.then(at as u64), &names)
                 });
@@ -62,7 +67,7 @@ impl Machine {
             at += 1;
             let object = &self.state.objects[here as usize];
             for (field, value) in object.fields.iter().enumerate() {
-                for (place, next) in references(value).into_iter().enumerate() {
+                for (place, next) in self.references(value).into_iter().enumerate() {
                     if !std::mem::replace(&mut found[next as usize], true) {
                         names[next as usize] =
                             names[here as usize].then(field as u64).then(place as u64);
@@ -99,39 +104,115 @@ impl Machine {
 
     /// A value, with other names for objects.
     fn seen(&self, value: &Value, start: Fingerprint, names: &[Fingerprint]) -> Fingerprint {
-        let mut all = start;
+        let refers = match value {
+            Value::Object(_) | Value::Future(_) => true,
+            Value::Data(data) => data.refers,
+            _ => false,
+        };
+        match refers {
+            true => start.then_all(self.seen_parts(value, names)),
+            false => value.fingerprint(start, &self.names),
+        }
+    }
+
+    /// The same for a value that refers to something. Each part that is shared is looked at once,
+    /// and each future.
+    fn seen_parts(&self, value: &Value, names: &[Fingerprint]) -> Fingerprint {
+        enum Work {
+            Value(Value),
+            /// The parts have been seen.
+            Made(Arc<Data>),
+            /// The result of a task has been seen.
+            Ended(u32),
+        }
+        let mut parts: FxHashMap<Fingerprint, Fingerprint> = FxHashMap::default();
+        let mut futures: FxHashMap<u32, Fingerprint> = FxHashMap::default();
+        let mut pending = vec![Work::Value(value.clone())];
+        let mut done: Vec<Fingerprint> = Vec::new();
+        while let Some(work) = pending.pop() {
+            let seen = match work {
+                Work::Value(Value::Object(object)) => {
+                    Fingerprint::EMPTY.then(10).then_all(names[object as usize])
+                }
+                Work::Value(Value::Future(task)) => {
+                    if let Some(&known) = futures.get(&task) {
+                        done.push(known);
+                        continue;
+                    }
+                    // It may be in its own result.
+                    futures.insert(task, Fingerprint::EMPTY.then(11));
+                    let result = self.task(ProcessId(task));
+                    let result = result.and_then(|task| task.result.clone());
+                    pending.push(Work::Ended(task));
+                    pending.push(Work::Value(result.unwrap_or(Value::Null)));
+                    continue;
+                }
+                Work::Value(Value::Data(data)) if data.refers => {
+                    if let Some(&known) = parts.get(&data.print) {
+                        done.push(known);
+                        continue;
+                    }
+                    pending.push(Work::Made(Arc::clone(&data)));
+                    pending.extend(data.parts.iter().rev().cloned().map(Work::Value));
+                    continue;
+                }
+                Work::Value(other) => other.fingerprint(Fingerprint::EMPTY, &self.names),
+                Work::Ended(task) => {
+                    let result = done.pop().unwrap_or(Fingerprint::EMPTY);
+                    let seen = Fingerprint::EMPTY.then(11).then_all(result);
+                    futures.insert(task, seen);
+                    seen
+                }
+                Work::Made(data) => {
+                    let below = done.split_off(done.len() - data.parts.len());
+                    let made = Fingerprint::EMPTY
+                        .then(12)
+                        .then(u64::from(data.constructor));
+                    let seen = match (self.is_unordered(&data), &below[..]) {
+                        (true, [element, rest]) => rest.and(made.then_all(*element)),
+                        _ => below.iter().fold(made, |all, &part| all.then_all(part)),
+                    };
+                    parts.insert(data.print, seen);
+                    seen
+                }
+            };
+            done.push(seen);
+        }
+        done.pop().unwrap_or(Fingerprint::EMPTY)
+    }
+
+    /// Whether a value is a set or a map whose first element, or the key of that, refers to an
+    /// object: then its place is by the object's name.
+    fn is_unordered(&self, data: &Data) -> bool {
+        let [_, (_, _, set), (_, _, map)] = self.code.exceptions.lists;
+        let refers = |value: Option<&Value>| match value {
+            Some(Value::Object(_) | Value::Future(_)) => true,
+            Some(Value::Data(data)) => data.refers,
+            _ => false,
+        };
+        let key = match data.parts.first() {
+            Some(Value::Data(pair)) if data.constructor == map => pair.parts.first(),
+            first => first,
+        };
+        [set, map].contains(&data.constructor) && refers(key)
+    }
+
+    /// The objects in a value, each once, from left to right. Not those in sets, and in the keys of
+    /// maps, whose order is that of names.
+    fn references(&self, value: &Value) -> Vec<u32> {
+        let mut found = Vec::new();
+        let mut met: FxHashSet<Fingerprint> = FxHashSet::default();
         let mut pending = vec![value.clone()];
         while let Some(value) = pending.pop() {
-            all = match &value {
-                Value::Object(object) => all.then(10).then_all(names[*object as usize]),
-                Value::Future(task) => {
-                    let result = self
-                        .task(ProcessId(*task))
-                        .and_then(|task| task.result.clone());
-                    pending.extend(result);
-                    all.then(11)
+            match &value {
+                Value::Object(object) if !found.contains(object) => found.push(*object),
+                Value::Data(data) if data.refers && met.insert(data.print) => {
+                    let skipped = usize::from(self.is_unordered(data));
+                    pending.extend(data.parts[skipped..].iter().rev().cloned());
                 }
-                Value::Data(data) if data.refers => {
-                    pending.extend(data.parts.iter().rev().cloned());
-                    all.then(12).then(u64::from(data.constructor))
-                }
-                other => other.fingerprint(all, &self.names),
-            };
+                _ => {}
+            }
         }
-        all
+        found
     }
-}
-
-/// The objects in a value, from left to right.
-fn references(value: &Value) -> Vec<u32> {
-    let mut found = Vec::new();
-    let mut pending = vec![value.clone()];
-    while let Some(value) = pending.pop() {
-        match &value {
-            Value::Object(object) => found.push(*object),
-            Value::Data(data) if data.refers => pending.extend(data.parts.iter().rev().cloned()),
-            _ => {}
-        }
-    }
-    found
 }

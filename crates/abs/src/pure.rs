@@ -8,9 +8,6 @@ use crate::syntax::ast::Binary;
 use crate::text;
 use crate::value::Value;
 
-/// Longer texts are given up: they eat the machine.
-const MAX_TEXT: usize = 1 << 22;
-
 /// The stack may hold so many values.
 const MAX_STACK: usize = 1 << 22;
 
@@ -267,9 +264,7 @@ impl Evaluator<'_> {
                 }
                 let value =
                     arithmetic::binary(operator, left, right).map_err(|t| self.trouble(t))?;
-                if let Value::Big(value) = &value {
-                    spend(fuel, value.bits() / 64)?;
-                }
+                spend(fuel, arithmetic::work(&value))?;
                 return Ok(value);
             }
         }))
@@ -278,7 +273,7 @@ impl Evaluator<'_> {
     /// A new text, if it is not too long.
     fn text(&self, text: String, fuel: &mut u64) -> Result<Value, Fault> {
         spend(fuel, text.len() as u64 / 64)?;
-        match text.len() > MAX_TEXT {
+        match text.len() > text::MOST {
             true => Err(Fault::TooMuch),
             false => Ok(Value::Text(text.into())),
         }

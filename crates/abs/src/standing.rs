@@ -74,7 +74,13 @@ impl Machine {
             },
         };
         let (line, column) = self.code.line_column(span);
-        Place { line, column, text }
+        let file = self.code.file(span);
+        Place {
+            line,
+            column,
+            text,
+            file,
+        }
     }
 
     /// Where the body of an instruction starts, and its variables.

@@ -203,7 +203,9 @@ impl<L: Listener> Cpu<'_, L> {
         let (Some(dead), Some(frame)) = (self.code.dead.get(&at), task.frames.last()) else {
             return;
         };
-        for &slot in dead {
+        // The first slot of a recovery block holds the exception that the task may end with.
+        let recovers = task.recovers && task.frames.len() == 1;
+        for &slot in dead.iter().filter(|&&slot| slot > 0 || !recovers) {
             let slot = frame.base + slot;
             if slot >= frame.top {
                 break;
@@ -475,11 +477,10 @@ impl<L: Listener> Cpu<'_, L> {
             Op::Random => self.random(task)?,
             Op::Die => {
                 let exception = pop(&mut task.stack);
-                self.listener.hear(|| Happening::Threw(exception.clone()));
-                self.kill(task.object);
-                task.life = Life::Thrown;
-                self.end(task, Some(exception));
-                return Ok(Next::Rest(Rest::Over));
+                return Ok(match self.die(exception, task) {
+                    Some(handler) => Next::At(handler),
+                    None => Next::Rest(Rest::Over),
+                });
             }
             Op::Recovered => {
                 task.life = Life::Thrown;
@@ -558,7 +559,11 @@ impl<L: Listener> Cpu<'_, L> {
 
     fn random(&mut self, task: &mut Task) -> Result<(), Halt> {
         let end = match pop(&mut task.stack) {
-            Value::Int(below) => below.max(1),
+            Value::Int(below) if below > 0 => below,
+            Value::Int(_) => {
+                let exception = self.code.exceptions.pattern_match_failed;
+                return Err(Halt::Fault(self.evaluator(0).exception(exception)));
+            }
             _ => return Err(Halt::Fault(Fault::TooMuch)),
         };
         let value = self.choose(end)?;

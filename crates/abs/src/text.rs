@@ -7,17 +7,24 @@ use crate::code::Code;
 use crate::heap::Names;
 use crate::value::{Data, Value};
 
+/// Longer texts are given up: they eat the machine.
+pub(crate) const MOST: usize = 1 << 22;
+
+/// Longer texts are cut where a value is shown. A value with parts that are shared may be much
+/// longer as a text than in memory.
+const MOST_SHOWN: usize = 20_000;
+
 /// Writes a value as `toString` does: a text as it is, texts within other values in quotes, no
 /// blanks, and lists, sets and maps by their elements.
 pub(crate) fn write(into: &mut String, value: &Value, code: &Code, names: &Names) {
     match value {
         Value::Text(text) => into.push_str(text),
-        other => write_inner(into, other, code, names),
+        other => write_inner(into, other, MOST, (code, names)),
     }
 }
 
-/// Writes a value as the source would: texts in quotes.
-pub(crate) fn write_inner(into: &mut String, value: &Value, code: &Code, names: &Names) {
+/// Writes a value as the source would: texts in quotes. Not much more than so many bytes.
+fn write_inner(into: &mut String, value: &Value, most: usize, (code, names): (&Code, &Names)) {
     /// What is left to be written.
     enum Piece {
         Value(Value),
@@ -27,7 +34,7 @@ pub(crate) fn write_inner(into: &mut String, value: &Value, code: &Code, names: 
     }
     // By hand, so that deep values do not use up the stack.
     let mut pending = vec![Piece::Value(value.clone())];
-    while let Some(piece) = pending.pop() {
+    while let Some(piece) = pending.pop().filter(|_| into.len() <= most) {
         let value = match piece {
             Piece::Sign(sign) => {
                 into.push_str(sign);
@@ -97,10 +104,18 @@ fn listed(data: &Data, code: &Code) -> Option<(&'static str, u32, u32)> {
     { kinds }.find(|(_, nil, cons)| [*nil, *cons].contains(&data.constructor))
 }
 
-/// A value as text.
+/// A value as text, cut if that is long.
 pub(crate) fn shown(value: &Value, code: &Code, names: &Names) -> String {
     let mut text = String::new();
-    write_inner(&mut text, value, code, names);
+    write_inner(&mut text, value, MOST_SHOWN, (code, names));
+    if text.len() > MOST_SHOWN {
+        let mut end = MOST_SHOWN;
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        text.truncate(end);
+        text.push('…');
+    }
     text
 }
 

@@ -7,15 +7,21 @@ use crate::step::{Cpu, Happening, Listener, Undo, touch};
 use crate::value::Value;
 
 impl<L: Listener> Cpu<'_, L> {
-    /// Where an exception leads: to a handler, or to the recovery block. None if it has ended the
-    /// task, and killed its object.
+    /// Where an exception leads: to a handler, or to the recovery block, which is not asked about
+    /// assertions. None if it has ended the task, and killed its object.
     pub(crate) fn throw(&mut self, pc: u32, exception: Value, task: &mut Task) -> Option<u32> {
+        let recovered_from = match task.recovers {
+            true => task.stack.first().cloned(),
+            false => None,
+        };
         if let Some(handler) = self.catch(pc, &exception, task) {
             return Some(handler);
         }
         let class = self.state.objects[task.object as usize].class;
+        let failed = self.is_assertion(&exception);
         if let Some((recover, slots)) = self.code.classes[class as usize].recover
             && !task.recovers
+            && !failed
         {
             self.listener.hear(|| Happening::Threw(exception.clone()));
             task.recovers = true;
@@ -31,13 +37,42 @@ impl<L: Listener> Cpu<'_, L> {
             return Some(recover);
         }
         self.kill(task.object);
-        if task.kept && !self.is_assertion(&exception) {
+        // What a recovery block throws is lost: it has not recovered.
+        let exception = match recovered_from {
+            Some(original) if !failed => original,
+            _ => exception,
+        };
+        if task.kept && !failed {
             self.listener.hear(|| Happening::Threw(exception.clone()));
             task.life = Life::Thrown;
             self.end(task, Some(exception));
         } else {
             self.halt(task, MishapKind::Failure, pc, Some(exception));
         }
+        None
+    }
+
+    /// `die`: kills `this`. That ends a task of this object; if an object of the same cog has
+    /// called it, the exception goes on to that.
+    pub(crate) fn die(&mut self, exception: Value, task: &mut Task) -> Option<u32> {
+        let this = task.frames.last().map_or(task.object, |frame| frame.object);
+        self.kill(this);
+        if this != task.object {
+            let mut call = u32::MAX;
+            while let Some(frame) = task.frames.last().filter(|frame| frame.object == this) {
+                call = frame.call;
+                task.stack.truncate(frame.base as usize);
+                task.frames.pop();
+            }
+            let handler = self.throw(call, exception, task)?;
+            if let Some(trail) = self.trail {
+                trail.turn(handler, true);
+            }
+            return Some(handler);
+        }
+        self.listener.hear(|| Happening::Threw(exception.clone()));
+        task.life = Life::Thrown;
+        self.end(task, Some(exception));
         None
     }
 

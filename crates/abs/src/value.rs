@@ -8,6 +8,7 @@ use std::sync::Arc;
 use mazurka_core::{Fingerprint, ProcessId};
 use num_bigint::BigInt;
 use num_rational::BigRational;
+use rustc_hash::FxHashSet;
 
 use crate::heap::Names;
 
@@ -93,10 +94,14 @@ impl Value {
     /// Adds the objects that it refers to, some perhaps more than once.
     pub fn objects(&self, into: &mut Vec<u32>) {
         let mut pending = vec![self];
+        // Parts may be shared, and shared parts in these.
+        let mut met: FxHashSet<Fingerprint> = FxHashSet::default();
         while let Some(value) = pending.pop() {
             match value {
                 Value::Object(object) => into.push(*object),
-                Value::Data(data) if data.refers => pending.extend(&data.parts),
+                Value::Data(data) if data.refers && met.insert(data.print) => {
+                    pending.extend(&data.parts);
+                }
                 Value::Function(function) => pending.extend(&function.1),
                 _ => {}
             }

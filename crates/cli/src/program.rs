@@ -95,9 +95,6 @@ impl ProgramArgs {
     }
 }
 
-/// What stands between the names of the files of one model, in records and messages.
-const AND: &str = " + ";
-
 /// The text of a program, put together from one or more files.
 pub(crate) struct Sources {
     /// The names of all files.
@@ -114,7 +111,7 @@ impl Sources {
             .iter()
             .flat_map(|name| match std::path::Path::new(name).exists() {
                 true => vec![*name],
-                false => name.split(AND).collect(),
+                false => name.split(mazurka::FILES_JOINED_BY).collect(),
             })
             .collect();
         let mut all = Vec::new();
@@ -126,7 +123,7 @@ impl Sources {
             return Err(format!("`{other}` {problem}"));
         }
         let mut sources = Self {
-            name: all.join(AND),
+            name: all.join(mazurka::FILES_JOINED_BY),
             text: String::new(),
             files: Vec::new(),
         };

@@ -86,6 +86,7 @@ pub trait Narrator: Execution {
             line: 0,
             column: 0,
             text: String::new(),
+            file: None,
         }
     }
 

@@ -349,6 +349,9 @@ pub struct Place {
     pub column: usize,
     /// The text there.
     pub text: String,
+    /// The file, if the program has several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
 }
 
 /// How a run ended.
@@ -516,6 +519,12 @@ pub struct Actor {
     /// The exception that ends the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throws: Option<String>,
+    /// Whether it keeps its object, and goes on with the next step.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keeps: bool,
+    /// The file of the step's line, if the program has several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
 }
 
 /// A message: a task that is created.

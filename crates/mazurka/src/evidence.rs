@@ -4,7 +4,7 @@ pub(crate) mod temporal;
 
 use std::time::{Duration, Instant};
 
-use mazurka_core::record::{Difference, Ending, Kind, Run, Waiting, Witness};
+use mazurka_core::record::{Binding, Difference, Ending, Kind, Run, Waiting, Witness};
 use mazurka_core::{
     Bound, Execution, Kinds, Limits, Mishap, MishapKind, Narrator, ProcessId, ReplayError,
     Schedule, Semantics, Status, ending, names_with, with_status,
@@ -417,6 +417,30 @@ pub(crate) fn livelock<M: Narrator + Semantics>(machine: &mut M, run: Run) -> Op
     })
 }
 
+/// What has other values in the one than in the other. Not all need be in both.
+fn differences(one: &[Binding], other: &[Binding]) -> Vec<Difference> {
+    let value = |all: &[Binding], at: usize, name: &str| {
+        // Mostly they are in the same place.
+        let near = all.get(at).filter(|binding| binding.name == name);
+        let found = near.or_else(|| all.iter().find(|binding| binding.name == name));
+        found.map_or_else(|| "nothing".to_owned(), |binding| binding.value.clone())
+    };
+    let places = one.iter().enumerate().chain(other.iter().enumerate());
+    let mut all: Vec<Difference> = Vec::new();
+    for (at, Binding { name, .. }) in places {
+        let (first, second) = (value(one, at, name), value(other, at, name));
+        if first != second && !all.iter().any(|known| known.name == *name) {
+            let name = name.clone();
+            all.push(Difference {
+                name,
+                first,
+                second,
+            });
+        }
+    }
+    all
+}
+
 /// Two runs that end differently. The machine stands at the end of the second.
 pub(crate) fn nondeterminism<M: Narrator>(
     machine: &mut M,
@@ -435,15 +459,7 @@ pub(crate) fn nondeterminism<M: Narrator>(
     {
         mark(run, marked);
     }
-    let pairs = in_first.into_iter().zip(in_second);
-    let differ = |(a, b): (mazurka_core::record::Binding, mazurka_core::record::Binding)| {
-        (a.value != b.value).then_some(Difference {
-            name: a.name,
-            first: a.value,
-            second: b.value,
-        })
-    };
-    let differs: Vec<Difference> = pairs.filter_map(differ).collect();
+    let differs = differences(&in_first, &in_second);
     let message = match &differs[..] {
         [only] => format!(
             "not deterministic: `{}` ends as {} or as {}",

@@ -229,7 +229,7 @@ impl Language {
         set: &[(String, String)],
     ) -> Result<Self, Vec<Diagnostic>> {
         match file.ends_with(".abs") {
-            true => load_abs(source, set),
+            true => load_abs(file, source, set),
             false => load_maz(source, set),
         }
     }
@@ -370,13 +370,20 @@ pub(crate) fn settings(set: &[(String, String)]) -> Vec<Setting> {
     set.iter().map(setting).collect()
 }
 
-fn load_abs(source: &str, set: &[(String, String)]) -> Result<Language, Vec<Diagnostic>> {
-    let code = mazurka_abs::load(source, &abs_settings(set))?;
+fn load_abs(
+    file: &str,
+    source: &str,
+    set: &[(String, String)],
+) -> Result<Language, Vec<Diagnostic>> {
+    let code = mazurka_abs::load(source, &abs_settings(file, set))?;
     Ok(Language::Abs(Arc::new(code)))
 }
 
+/// What stands between the names of the files of one model.
+pub const FILES_JOINED_BY: &str = " + ";
+
 /// Constants, and options by names that start with `@`.
-fn abs_settings(set: &[(String, String)]) -> mazurka_abs::Settings {
+fn abs_settings(file: &str, set: &[(String, String)]) -> mazurka_abs::Settings {
     let mut settings = mazurka_abs::Settings::default();
     for (name, value) in set {
         match name.as_str() {
@@ -385,7 +392,9 @@ fn abs_settings(set: &[(String, String)]) -> mazurka_abs::Settings {
             "@product" => settings.product = Some(value.clone()),
             "@main" => settings.main = Some(value.clone()),
             "@files" => {
-                settings.files = value.split(',').filter_map(|at| at.parse().ok()).collect()
+                let starts = value.split(',').filter_map(|at| at.parse().ok());
+                let names = file.split(FILES_JOINED_BY).map(str::to_owned);
+                settings.files = starts.zip(names).collect();
             }
             "@observe" => settings.observed = mazurka_abs::Observed::parse(value),
             _ => settings.constants.push((name.clone(), value.clone())),

@@ -55,6 +55,7 @@ mod unknowns;
 mod warnings;
 pub mod weak;
 
+pub use front::FILES_JOINED_BY;
 pub use mazurka_core::{Bound, Limits, Schedule, Verdict, record};
 pub use mazurka_diagnostics::{Diagnostic, Span};
 pub use mazurka_explore::{Algorithm, Progress, Watch};

@@ -180,6 +180,7 @@ fn said(run: &Run, step: &Step, actor: &Actor) -> (String, &'static str) {
         (_, Some(value), _) => (format!("■ {value}"), RUNS),
         _ if actor.ends => ("■".to_owned(), RUNS),
         (.., Some(waits)) => (format!("waits {waits}"), WAITS),
+        _ if actor.keeps => ("┆".to_owned(), RUNS),
         _ => ("…".to_owned(), RUNS),
     };
     (format!("{sign} {named} {end}"), color)
@@ -204,7 +205,7 @@ fn wrapped(text: &str, most: usize) -> Vec<String> {
 
 const LEGEND: [&str; 2] = [
     "▶ starts  ▷ goes on  ■ ends, with its result  … releases the object",
-    "✗ fails, or waits for ever  [0.1] a task  ┄ new object",
+    "┆ keeps the object  ✗ fails, or waits for ever  [0.1] a task  ┄ new object",
 ];
 
 /// The chart as text; none if the run is not one of actors.
@@ -474,6 +475,8 @@ mod tests {
             until: None,
             result: None,
             throws: None,
+            keeps: false,
+            file: None,
         }
     }
 
@@ -520,7 +523,7 @@ mod tests {
       │                                       ┃ ✗ [0.1] waits for the cog, held
       │                                       ┃ by 0.3
       ▶ starts  ▷ goes on  ■ ends, with its result  … releases the object
-      ✗ fails, or waits for ever  [0.1] a task  ┄ new object
+      ┆ keeps the object  ✗ fails, or waits for ever  [0.1] a task  ┄ new object
 ";
         let blank = |text: &str| text.replace([' ', '─', '┄'], "");
         assert_eq!(blank(text.trim()), blank(expected.trim()), "{text}");

@@ -2,6 +2,8 @@
 
 use mazurka_core::record::{Branch, Coverage};
 
+use crate::events::line_of;
+
 /// Branches named at most.
 const MOST: usize = 10;
 
@@ -21,7 +23,8 @@ pub fn coverage(tests: u64, coverage: &Coverage, folder: &str) -> String {
             (false, true) => "never holds",
         };
         let place = &branch.place;
-        text += &format!("\n  line {}: `{}` {what}", place.line, place.text);
+        let line = line_of(place.line, place.file.as_deref());
+        text += &format!("\n  {line}: `{}` {what}", place.text);
     }
     let more = missed.count().saturating_sub(MOST);
     if more > 0 {

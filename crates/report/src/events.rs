@@ -7,6 +7,14 @@ use mazurka_core::record::{Binding, Change, Ending, Run, Step};
 use crate::fit::visible;
 use crate::{Paint, View, clip, pad};
 
+/// Where a line is: of which file, if the program has several.
+pub(crate) fn line_of(line: usize, file: Option<&str>) -> String {
+    match file {
+        Some(file) => format!("line {line} of {file}"),
+        None => format!("line {line}"),
+    }
+}
+
 /// Labels and values may be as wide as the program likes; the table may not.
 const LABEL_WIDTH: usize = 60;
 const VALUES_WIDTH: usize = 48;
@@ -204,7 +212,10 @@ impl Row {
             // The clock of a program has no line.
             line: match step.line {
                 0 => String::new(),
-                line => format!("line {line}"),
+                line => line_of(
+                    line,
+                    step.actor.as_ref().and_then(|actor| actor.file.as_deref()),
+                ),
             },
             mishap: step.mishap.as_ref().map(|text| clip(text, LABEL_WIDTH)),
         }

@@ -2,6 +2,7 @@
 
 use mazurka_core::record::{Place, ReversedPair};
 
+use crate::events::line_of;
 use crate::{View, clip, counted, pad};
 
 /// So many pairs are shown; the record has all.
@@ -42,7 +43,8 @@ pub(crate) fn profile(pairs: &[ReversedPair], view: &View) -> String {
 }
 
 fn step(place: &Place) -> String {
-    format!("line {} `{}`", place.line, clip(&place.text, TEXT_WIDTH))
+    let line = line_of(place.line, place.file.as_deref());
+    format!("{line} `{}`", clip(&place.text, TEXT_WIDTH))
 }
 
 #[cfg(test)]
@@ -55,6 +57,7 @@ mod tests {
             line,
             column: 1,
             text: text.to_owned(),
+            file: None,
         };
         let pair = |executions: u64| ReversedPair {
             first: place(3, "read of x := x + 1"),

@@ -3,6 +3,7 @@
 use mazurka_core::record::Record;
 use mazurka_core::{StopReason, Verdict};
 
+use crate::events::line_of;
 use crate::profile::profile;
 use crate::verdict::{cut, model, not_explored, title, two_runs};
 use crate::{Paint, View, clip, pad, witness};
@@ -196,7 +197,10 @@ pub(crate) fn findings(record: &Record, view: &View) -> String {
     for evidence in &record.witnesses {
         let found = view.paint.bad(&title(evidence));
         let place = match &evidence.place {
-            Some(place) => format!(" (line {}: {})", place.line, clip(&place.text, 80)),
+            Some(place) => {
+                let line = line_of(place.line, place.file.as_deref());
+                format!(" ({line}: {})", clip(&place.text, 80))
+            }
             None => String::new(),
         };
         text += &format!("\n{found}{place}\n");

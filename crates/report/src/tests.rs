@@ -157,6 +157,7 @@ fn several_witnesses_each_with_a_command() {
         line: 4,
         column: 2,
         text: "x := 1 / y".into(),
+        file: None,
     });
     let found = record(Verdict::Violated, Vec::new(), vec![failure, deadlock]);
     insta::assert_snapshot!(verdict(&found, &View::default()), @r#"
@@ -254,6 +255,7 @@ fn values_stand_below_the_failure_and_names_in_the_command() {
         line: 4,
         column: 2,
         text: "assert s == 0".into(),
+        file: None,
     });
     failed.values.push(Binding {
         name: "s".into(),

@@ -168,7 +168,7 @@ pub(crate) fn place(record: &Record, witness: &Witness) -> String {
     match &witness.place {
         Some(place) => format!(
             "  at {}:{}:{}: {}\n",
-            record.program.file,
+            place.file.as_ref().unwrap_or(&record.program.file),
             place.line,
             place.column,
             clip(&place.text, STATE_WIDTH)

@@ -4,7 +4,7 @@ use mazurka_diagnostics::{Diagnostic, Span};
 use rustc_hash::FxHashMap;
 
 use super::rules::{self, Rules};
-use super::{Body, Checker, LocalTy, stmt};
+use super::{Block, Body, Checker, LocalTy, stmt};
 use crate::code::{ClassInfo, MethodInfo, Op};
 use crate::syntax::ast;
 use crate::types::Ty;
@@ -75,6 +75,7 @@ impl Checker<'_> {
             self.open(Body {
                 class: Some(number),
                 module,
+                block: Block::Recover,
                 ..Body::default()
             });
             let slot = self.slot();

@@ -137,6 +137,15 @@ struct Scope {
     standard: bool,
 }
 
+/// A block whose statements do not wait.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Block {
+    #[default]
+    Init,
+    Recover,
+    Finally,
+}
+
 /// The code of a function, method, init block or main block, with places relative to its start.
 #[derive(Debug, Default)]
 struct Body {
@@ -151,8 +160,9 @@ struct Body {
     captures: Option<Vec<(u32, u32)>>,
     /// The class, in methods and what belongs to them.
     class: Option<u32>,
-    /// Whether statements may wait: not in init blocks.
+    /// Whether statements may wait, and where they may not.
     may_wait: bool,
+    block: Block,
     /// Whether it is an atomic method, which does not wait, or a read-only one.
     atomic: bool,
     readonly: bool,
@@ -222,6 +232,8 @@ struct Checker<'a> {
     ignore_time: bool,
     /// Whether the method that was called last never returns `null`.
     called_nonnull: bool,
+    /// How many parts the type has that is being read.
+    written_parts: u32,
     out: Output,
 }
 
@@ -377,6 +389,7 @@ impl<'a> Checker<'a> {
             standard: false,
             ignore_time: false,
             called_nonnull: false,
+            written_parts: 0,
             out: Output::default(),
         }
     }

@@ -142,7 +142,20 @@ impl Checker<'_> {
             for name in clause.names.iter().flatten() {
                 let short = unqualified(&name.text);
                 if !self.scopes[module].exports.contains_key(short) {
-                    let names: Vec<String> = self.scopes[module].visible.keys().cloned().collect();
+                    let visible = &self.scopes[module].visible;
+                    if let Some((home, _)) = visible.get(short).and_then(|n| n.rsplit_once('.')) {
+                        let message = format!("`{short}` is no declaration of this module");
+                        let mistake = Diagnostic::new("A0203", name.span, message)
+                            .label(format!("declared in `{home}`, and imported"))
+                            .help(format!("pass it on with `export {short} from {home};`"));
+                        self.report(mistake);
+                        continue;
+                    }
+                    let own = format!("{}.", tree.name.text);
+                    let names: Vec<String> = { visible.values() }
+                        .filter(|full| full.starts_with(&own))
+                        .cloned()
+                        .collect();
                     self.unknown("A0203", "declaration", name, names.iter());
                 }
             }

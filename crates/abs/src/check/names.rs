@@ -14,6 +14,9 @@ use crate::types::{Head, Ty};
 /// Synonyms of synonyms, and so on.
 const MAX_SYNONYMS: usize = 50;
 
+/// A type that is written may have so many parts: synonyms of pairs of synonyms double them.
+const MOST_WRITTEN: u32 = 4096;
+
 impl Checker<'_> {
     /// The full name that a name stands for in a module.
     pub(super) fn full(&self, module: usize, name: &str) -> Option<String> {
@@ -98,7 +101,18 @@ impl Checker<'_> {
 
     /// The type that is written.
     pub(super) fn ty(&mut self, module: usize, generics: &[String], ty: &ast::Type) -> Ty {
+        self.written_parts = 0;
+        let before = self.mistakes.len();
         let found = self.ty_within(module, generics, ty, 0);
+        if self.written_parts > MOST_WRITTEN {
+            if self.mistakes.len() == before {
+                let mistake = Diagnostic::new("A0112", ty.span, "this type is too large")
+                    .label("without its synonyms it has too many parts")
+                    .help("give the parts data types of their own");
+                self.report(mistake);
+            }
+            return Ty::Wrong;
+        }
         self.check_nonnull(ty, &found);
         found
     }
@@ -110,6 +124,10 @@ impl Checker<'_> {
         ty: &ast::Type,
         depth: usize,
     ) -> Ty {
+        self.written_parts += 1;
+        if self.written_parts > MOST_WRITTEN {
+            return Ty::Wrong;
+        }
         if let Some(at) = generics.iter().position(|generic| *generic == ty.name.text) {
             return Ty::Parameter(at as u32);
         }

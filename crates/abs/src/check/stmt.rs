@@ -5,7 +5,7 @@ use mazurka_diagnostics::Span;
 
 use super::calls::Applied;
 use super::rules::Rules;
-use super::{Checker, FunctionBody, LocalTy, MethodSignature, STANDARD_NAME, TypeDef};
+use super::{Block, Checker, FunctionBody, LocalTy, MethodSignature, STANDARD_NAME, TypeDef};
 use crate::code::{Caught, Handler, Op};
 use crate::syntax::ast::{Binary, Expr, ExprKind, Guard, Name, Pattern, Stmt, StmtKind, Unary};
 use crate::types::{Head, Ty};
@@ -44,7 +44,7 @@ pub(super) fn returns(stmts: &[Stmt]) -> bool {
 
 /// Whether a statement does nothing but to release the cog once. A loop of it waits until its
 /// condition does not hold, and is compiled so: its rounds change nothing, and there would be no
-/// end of them for engines that do not compare states.
+/// end of them for engines that do not compare states. Not if the condition asks for `random`.
 fn only_suspends(stmt: &Stmt) -> bool {
     match &stmt.kind {
         StmtKind::Suspend => true,
@@ -157,8 +157,15 @@ impl<'a> Checker<'a> {
                 self.body().nonnull.retain(|slot| sure.contains(slot));
             }
             StmtKind::While(condition, body) if only_suspends(body) => {
+                let start = self.here();
                 self.expr_as(condition, &Ty::BOOL);
                 let end = self.emit_jump(Op::JumpUnless(0), condition.span);
+                if self.body().ops[start as usize..].contains(&Op::Random) {
+                    // Each round has a choice of its own, which no guard has.
+                    self.inner(body);
+                    self.emit(Op::Jump(start), span);
+                    return self.land(end);
+                }
                 self.waits(span);
                 self.emit(Op::Await, span);
                 self.expr_as(condition, &Ty::BOOL);
@@ -236,9 +243,14 @@ impl<'a> Checker<'a> {
             self.report(mistake);
         }
         if !self.body().may_wait {
-            let mistake = Diagnostic::new("A0237", span, "an init block cannot wait")
+            let (who, help) = match self.body().block {
+                Block::Init => ("an init", "move this into the method `Unit run()`"),
+                Block::Recover => ("a `recover`", "let it start a task that waits: `this!m();`"),
+                Block::Finally => ("a `finally`", "move this behind the `try` statement"),
+            };
+            let mistake = Diagnostic::new("A0237", span, format!("{who} block cannot wait"))
                 .label("`await`, `suspend`, `get` and calls of other objects are for methods")
-                .help("move this into the method `Unit run()`");
+                .help(help);
             self.report(mistake);
         }
     }
@@ -286,7 +298,22 @@ impl<'a> Checker<'a> {
         }
     }
 
+    /// A `finally` block, in which nothing waits or returns.
+    fn finally(&mut self, last: &'a Stmt) {
+        let body = self.body();
+        let outside = (body.may_wait, body.block);
+        (body.may_wait, body.block) = (false, Block::Finally);
+        self.inner(last);
+        (self.body().may_wait, self.body().block) = outside;
+    }
+
     fn return_stmt(&mut self, value: &'a Expr, span: Span) {
+        if self.body().block == Block::Finally {
+            let mistake = Diagnostic::new("A0238", span, "nothing can be returned here")
+                .label("a `finally` block has no result")
+                .help("move the `return` behind the `try` statement");
+            return self.report(mistake);
+        }
         match self.body().result.clone() {
             Some(result) => {
                 self.rhs_as(value, &result);
@@ -308,7 +335,7 @@ impl<'a> Checker<'a> {
             let finals = self.finals.clone();
             while let Some((last, hole)) = self.finals.pop() {
                 let start = self.here();
-                self.inner(last);
+                self.finally(last);
                 let end = self.here();
                 for holes in &mut self.holes[hole..] {
                     holes.push((start, end));
@@ -430,7 +457,7 @@ impl<'a> Checker<'a> {
         let holes = self.holes.pop().unwrap_or_default();
         if let Some(last) = finally {
             self.finals.pop();
-            self.inner(last);
+            self.finally(last);
             let done = self.emit_jump(Op::Jump(0), span);
             let slot = self.slot();
             let target = self.here();
@@ -442,7 +469,7 @@ impl<'a> Checker<'a> {
                 slot,
                 catches: Caught::These(Vec::new()),
             });
-            self.inner(last);
+            self.finally(last);
             self.emit(Op::Local(slot), span);
             self.emit(Op::Rethrow, span);
             self.land(done);

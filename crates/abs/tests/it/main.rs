@@ -6,6 +6,7 @@ mod labels;
 mod language;
 mod nets;
 mod random;
+mod regressions;
 mod small;
 mod time;
 mod variability;

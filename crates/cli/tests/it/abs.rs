@@ -299,9 +299,12 @@ fn several_files_and_a_folder_are_one_model() {
         args.extend(["--main", "Main", "--witness", witness]);
         let said = mazurka(&args);
         assert!(
-            said.code == 1 && said.out.contains(".abs:4:3: assert"),
+            said.code == 1 && said.out.contains(&format!("at {library}:4:3: assert")),
             "{said:?}"
         );
+        for place in ["line 3 of ", "line 1 of "] {
+            assert!(said.out.contains(place), "{place}: {said:?}");
+        }
         assert!(!said.out.contains("--files"), "{said:?}");
         let again = mazurka(&["replay", witness]);
         assert_eq!(again.code, 1, "{again:?}");
@@ -330,4 +333,82 @@ productline L; features F; delta D when F; product P (F);
     assert!(said.code == 1 && said.out.contains("line 2"), "{said:?}");
     let said = mazurka(&["check", path, "--product", "Q"]);
     assert!(said.code == 3 && said.err.contains("A0252"), "{said:?}");
+}
+
+/// A file of its own with a program in it.
+fn written(text: &str) -> tempfile::NamedTempFile {
+    let file = tempfile::Builder::new().suffix(".abs").tempfile();
+    let file = file.expect("a file");
+    std::fs::write(file.path(), text).expect("written");
+    file
+}
+
+#[test]
+fn differences_are_told_by_name() {
+    let file = written(
+        "module A; exception E1; interface I { Unit a(); Unit b(); }
+class K implements I {
+  Int f = 0; Int g = 0;
+  Unit a() { g = 1; g = 0; }
+  Unit b() { Int q = random(2); if (q == 0) { die E1; } }
+}
+{ I o = new K(); o!a(); o!b(); }
+",
+    );
+    let name = file.path().to_str().expect("a name");
+    let said = mazurka(&["check", name, "--keep-going"]);
+    assert_eq!(said.code, 1, "{said:?}");
+    let lines: Vec<&str> = { said.out.lines() }
+        .filter(|l| l.contains(" in the one, "))
+        .collect();
+    assert_eq!(lines.len(), 1, "{said:?}");
+    let line = lines[0].trim();
+    assert!(
+        line.starts_with("K1 = ") && line.contains("alive"),
+        "{line}"
+    );
+    let said = mazurka(&["check", name, "--observe", "K.f"]);
+    assert_eq!(said.code, 0, "{said:?}");
+}
+
+#[test]
+fn a_chart_shows_who_keeps_its_object() {
+    let file = written(
+        "module A; interface I { Unit m(); Unit n(); }
+class C implements I {
+  Unit m() { println(\"a\"); println(\"b\"); suspend; } Unit n() { skip; }
+}
+{ I c = new C(); c!m(); c!n(); }
+",
+    );
+    let name = file.path().to_str().expect("a name");
+    let schedule = "0 0.0 0.0 0.0 0.1";
+    let said = mazurka(&["run", name, "--schedule", schedule, "--format", "chart"]);
+    let bars = |sign: &str| {
+        { said.out.lines() }
+            .filter(|l| l.trim_end().ends_with(sign))
+            .count()
+    };
+    assert_eq!((bars("m() [0.0] ┆"), bars("m [0.0] …")), (1, 1), "{said:?}");
+}
+
+#[test]
+fn an_evil_type_or_value_is_soon_done_with() {
+    let synonyms: String = (1..30)
+        .map(|n| format!("type T{n} = Pair<T{}, T{}>;\n", n - 1, n - 1))
+        .collect();
+    let types = format!("module A; type T0 = Int; {synonyms} def Int f(T29 x) = 1; {{ skip; }}");
+    let file = written(&types);
+    let said = mazurka(&["check", file.path().to_str().expect("a name")]);
+    assert!(said.code == 3 && said.err.contains("A0112"), "{said:?}");
+    let file = written(
+        "module A; data N = Z | S(N, N);
+def N p(N x, Int n) = if n == 0 then x else p(S(x, x), n - 1);
+interface I { Unit m(Int k); }
+class C implements I { N z = Z; Int w = 0; Unit m(Int k) { z = p(Z, 50); w = w * 2 + k; } }
+{ I c = new C(); c!m(0); c!m(1); }
+",
+    );
+    let said = mazurka(&["check", file.path().to_str().expect("a name")]);
+    assert!(said.code == 1 && said.out.contains("C1.w"), "{said:?}");
 }

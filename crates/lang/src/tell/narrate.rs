@@ -307,6 +307,7 @@ impl Code {
             line,
             column,
             text: text.to_owned(),
+            file: None,
         }
     }
 }

@@ -261,6 +261,7 @@ impl<'a, 'w, 'd> Advisor<'a, 'w, 'd> {
                     line,
                     column,
                     text: words.join(" "),
+                    file: None,
                 },
                 access: match access.does {
                     Ordered::Load => "load",

@@ -557,6 +557,7 @@ impl Told {
             line,
             column: 1 + text.chars().count() - inner.chars().count(),
             text: inner.trim_end().to_owned(),
+            file: None,
         }
     }
 

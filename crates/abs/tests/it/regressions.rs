@@ -1,0 +1,312 @@
+//! The least programs of defects that were found by trying to mislead the tool.
+
+use crate::common::{explore, machine};
+use mazurka_abs::{Machine, Observed, Settings, load};
+use mazurka_core::{Execution, Limits, Narrator, ProcessId, Status};
+use mazurka_explore::{Algorithm, Findings};
+
+/// All engines agree on a program. What they find.
+#[track_caller]
+fn found(source: &str) -> Findings {
+    let limits = Limits {
+        depth: Some(40),
+        ..Limits::default()
+    };
+    let mut all = Algorithm::ALL.iter().map(|&algorithm| {
+        let found = explore(&mut machine(source, &[]), algorithm, &limits);
+        (algorithm, found)
+    });
+    let (_, first) = all.next().expect("an engine");
+    for (algorithm, found) in all {
+        let results = |findings: &Findings| findings.seen.observed.len();
+        assert_eq!(results(&found), results(&first), "{algorithm}");
+        let failed = |findings: &Findings| !findings.failures.is_empty();
+        assert_eq!(failed(&found), failed(&first), "{algorithm}");
+    }
+    first
+}
+
+/// The value of a binding when the first task that can go on always does.
+fn bound(source: &str, name: &str) -> Option<String> {
+    let mut machine = machine(source, &[]);
+    finish(&mut machine);
+    let all = machine.bindings(false);
+    let binding = all.into_iter().find(|binding| binding.name == name)?;
+    Some(binding.value)
+}
+
+fn finish(machine: &mut Machine) {
+    let ready = |machine: &Machine| {
+        let tasks = machine.processes().in_order().iter();
+        { tasks }
+            .copied()
+            .find(|&task| machine.status(task) == Status::Ready)
+    };
+    while let Some(task) = ready(machine) {
+        machine.step(task, &[]).expect("it is ready");
+    }
+}
+
+#[test]
+fn a_loop_that_asks_for_random_numbers_is_no_guard() {
+    for condition in ["random(2) == 0", "x == 0 && random(2) == 0"] {
+        let source = format!("module A; {{ Int x = 0; while ({condition}) {{ suspend; }} }}");
+        let mut machine = machine(&source, &[]);
+        let main = ProcessId(0);
+        machine.step(main, &[0]).expect("another round");
+        assert_eq!(machine.status(main), Status::Ready);
+        machine.step(main, &[1]).expect("the last round");
+        assert!(machine.is_final(), "{condition}");
+        assert_eq!(found(&source).seen.observed.len(), 1);
+    }
+}
+
+#[test]
+fn a_recovery_block_does_not_hide_a_false_assertion() {
+    let source = |statement: &str, recovery: &str| {
+        format!(
+            "module A; exception E1; interface I {{ Unit m(); }}
+             class C implements I {{ recover {{ _ => {recovery} }} Unit m() {{ {statement} }} }}
+             {{ I c = new C(); c!m(); }}"
+        )
+    };
+    let failures = |statement, recovery| found(&source(statement, recovery)).failures.len();
+    assert_eq!(failures("assert False;", "skip;"), 1);
+    assert_eq!(failures("throw E1;", "assert False;"), 1);
+    assert_eq!(failures("throw E1;", "skip;"), 0);
+    assert_eq!(failures("throw E1;", "throw E1;"), 1);
+}
+
+#[test]
+fn what_a_recovery_block_throws_is_lost() {
+    let source = |recovery: &str| {
+        format!(
+            "module A; exception E1; exception E2; interface I {{ Unit m(); }}
+             class C implements I {{
+               recover {{ E1 => {{ println(\"a\"); println(\"b\"); {recovery} }} }}
+               Unit m() {{ throw E1; }}
+             }}
+             {{
+               I c = new C(); Fut<Unit> f = c!m();
+               try {{ f.get; }} catch {{ E1 => println(\"E1\"); _ => println(\"another\"); }}
+             }}"
+        )
+    };
+    for (recovery, dead) in [("throw E2;", true), ("skip;", false)] {
+        let source = source(recovery);
+        assert_eq!(
+            bound(&source, "output").as_deref(),
+            Some("\"a\\nb\\nE1\\n\"")
+        );
+        assert_eq!(bound(&source, "C1").is_some(), dead);
+        assert!(found(&source).failures.is_empty());
+    }
+}
+
+#[test]
+fn die_kills_the_object_whose_method_has_it() {
+    let source = |main: &str| {
+        format!(
+            "module A; exception E1; interface I {{ Unit k(); Unit ok(); }}
+             class C implements I {{
+               Unit k() {{ this.l(); }} Unit l() {{ die E1; }} Unit ok() {{ println(\"alive\"); }}
+             }}
+             class D(I c) implements I {{
+               Unit k() {{ try c.k(); catch E1 => println(\"caught\"); }} Unit ok() {{ skip; }}
+             }}
+             {{ I c = new local C(); I d = new local D(c); {main} }}"
+        )
+    };
+    let called = source(
+        "Fut<Unit> f = d!k(); await f?; try c.ok(); catch ObjectDeadException => println(\"dead\");",
+    );
+    assert_eq!(
+        bound(&called, "output").as_deref(),
+        Some("\"caught\\ndead\\n\"")
+    );
+    assert_eq!(bound(&called, "C1").as_deref(), Some("dead"));
+    assert_eq!(bound(&called, "D2"), None);
+    assert_eq!(found(&called).seen.observed.len(), 1);
+    // From the main block, and against a task that may come before or after it.
+    let from_main = source("c!ok(); c!ok(); try c.k(); catch E1 => println(\"main\"); suspend;");
+    assert_eq!(bound(&from_main, "C1").as_deref(), Some("dead"));
+    assert_eq!(found(&from_main).seen.observed.len(), 1);
+    let raced = source("d!k(); c!ok();");
+    assert_eq!(found(&raced).seen.observed.len(), 2);
+}
+
+/// The code and the message of the first mistake in a program.
+fn mistake(source: &str) -> (&'static str, String) {
+    let mistakes = load(source, &Settings::default()).expect_err("it is wrong");
+    (mistakes[0].code, mistakes[0].message.clone())
+}
+
+#[test]
+fn synonyms_that_double_are_given_up_at_once() {
+    let synonyms: String = (1..40)
+        .map(|n| format!("type T{n} = Pair<T{}, T{}>; ", n - 1, n - 1))
+        .collect();
+    let source = |main: &str| {
+        format!("module A; type T0 = Int; {synonyms} def Int f(T39 x) = 1; {{ {main} }}")
+    };
+    assert_eq!(mistake(&source("")).0, "A0112");
+    // One that never ends is told as such.
+    assert_eq!(mistake("module A; type T = Pair<T, T>; { }").0, "A0211");
+    let few = "module A; type T = Pair<Int, Int>; type U = Pair<T, T>; def Int f(U x) = 1; { }";
+    assert!(load(few, &Settings::default()).is_ok());
+}
+
+#[test]
+fn large_quotients_and_shared_parts_do_not_take_for_ever() {
+    let quotients = "module A; { Int z = 3; Int i = 0; while (i < 17) { z = z * z; i = i + 1; }
+        Rat r = 1 / z + 1 / (z + 1); println(\"end\"); }";
+    let mut one = machine(quotients, &[]);
+    finish(&mut one);
+    assert_eq!(one.status(ProcessId(0)), Status::Lost);
+    // Within the bounds the number of large quotients is bounded by what one step may do.
+    let many = "module A; { Rat r = 1; Int i = 1; while (True) { r = r + 1 / i; i = i + 1; } }";
+    let mut one = machine(many, &[]);
+    finish(&mut one);
+    assert_eq!(one.status(ProcessId(0)), Status::Lost);
+    let tree = "module A; data N = Z | S(N, N);
+        def N p(N x, Int n) = if n == 0 then x else p(S(x, x), n - 1);";
+    let mut one = machine(&format!("{tree} {{ println(toString(p(Z, 60))); }}"), &[]);
+    finish(&mut one);
+    assert_eq!(one.status(ProcessId(0)), Status::Lost);
+    let field = format!(
+        "{tree} interface I {{ Unit m(Int k); }}
+         class C implements I {{
+           N z = Z; Int w = 0; Unit m(Int k) {{ z = p(Z, 50); w = w * 2 + k; }}
+         }}
+         {{ I c = new C(); c!m(0); c!m(1); }}"
+    );
+    let shown = bound(&field, "C1.z").expect("a value");
+    assert!(
+        shown.len() < 21_000 && shown.ends_with('…'),
+        "{}",
+        shown.len()
+    );
+    assert_eq!(found(&field).seen.observed.len(), 2);
+    // The same with an object in it, which is looked for in all of its parts.
+    let with_objects = "module A; interface I { Unit m(); } data N = Z(I i) | S(N, N);
+        def N p(N x, Int n) = if n == 0 then x else p(S(x, x), n - 1);
+        class C implements I { N z = Z(null); Unit m() { I i = new C(); z = p(Z(i), 50); } }
+        { I c = new C(); c!m(); c!m(); }";
+    assert_eq!(found(with_objects).seen.observed.len(), 1);
+}
+
+#[test]
+fn a_future_may_be_its_own_result() {
+    let source = "module A; interface I { Destiny m(); }
+        class C implements I { Destiny d = null; Destiny m() { d = destiny; return destiny; } }
+        { I c = new C(); c!m(); }";
+    assert_eq!(found(source).seen.observed.len(), 1);
+}
+
+#[test]
+fn the_order_of_objects_in_sets_is_not_observed() {
+    let source = |ty: &str, empty: &str, add: &str| {
+        format!(
+            "module A; interface S {{ }} class S(Int v) implements S {{ }}
+             interface I {{ Unit m(Int k); }}
+             class C implements I {{
+               {ty} l = {empty}; Int n = 0;
+               Unit m(Int k) {{ n = n + 1; S s = new S(n); l = {add}; }}
+             }}
+             {{ I c = new C(); c!m(1); c!m(2); }}"
+        )
+    };
+    let results = |ty, empty, add| found(&source(ty, empty, add)).seen.observed.len();
+    assert_eq!(results("List<S>", "list[]", "Cons(s, l)"), 1);
+    assert_eq!(results("Set<S>", "set[]", "insertElement(l, s)"), 1);
+    assert_eq!(results("Map<S, Int>", "map[]", "put(l, s, n)"), 1);
+    // What differs is seen still: which number belongs to which object, and which key to which.
+    assert_eq!(results("Map<S, Int>", "map[]", "put(l, s, k)"), 2);
+    assert_eq!(results("Map<Int, S>", "map[]", "put(l, k, s)"), 2);
+    assert_eq!(
+        results("Set<Pair<S, Int>>", "set[]", "insertElement(l, Pair(s, k))"),
+        2
+    );
+}
+
+#[test]
+fn whether_an_object_lives_is_observed_with_its_class() {
+    let source = "module A; exception E1; interface I { Unit a(); Unit b(); }
+        class K implements I {
+          Int f = 0; Int g = 0;
+          Unit a() { g = 1; }
+          Unit b() { if (g == 0) { die E1; } }
+        }
+        { I o = new K(); o!a(); o!b(); }";
+    let results = |observed: Option<&str>| {
+        let settings = Settings {
+            observed: observed.map(Observed::parse).unwrap_or_default(),
+            ..Settings::default()
+        };
+        let code = load(source, &settings).expect("a program");
+        let mut machine = Machine::new(code.into(), 1_000_000);
+        let limits = Limits::default();
+        explore(&mut machine, Algorithm::Optimal, &limits)
+            .seen
+            .observed
+            .len()
+    };
+    assert_eq!(results(Some("K.f")), 1);
+    assert_eq!(results(Some("K")), 2);
+    assert_eq!(results(None), 2);
+    // Also if it has no fields.
+    let bare = "module A; exception E1; interface I { Unit b(); }
+        class K implements I { Unit b() { if (random(2) == 0) { die E1; } } }
+        { I o = new K(); o!b(); }";
+    assert_eq!(found(bare).seen.observed.len(), 2);
+}
+
+#[test]
+fn random_needs_a_positive_number() {
+    for below in ["0", "-5", "x"] {
+        let source = format!(
+            "module A; {{ Int x = 0; try {{ Int y = random({below}); }}
+             catch {{ PatternMatchFailException => println(\"none\"); }} }}"
+        );
+        assert_eq!(
+            bound(&source, "output").as_deref(),
+            Some("\"none\\n\""),
+            "{below}"
+        );
+    }
+    assert_eq!(found("module A; { Int y = random(0); }").failures.len(), 1);
+}
+
+#[test]
+fn blocks_that_cannot_wait_are_called_by_their_names() {
+    let last = |statement: &str| {
+        mistake(&format!(
+            "module A; interface I {{ Int m(); }}
+             class C implements I {{
+               Int m() {{ try {{ skip; }} catch {{ _ => skip; }} finally {{ {statement} }} return 1; }}
+             }} {{ }}"
+        ))
+    };
+    let waits = ("A0237", "a `finally` block cannot wait".to_owned());
+    assert_eq!(last("suspend;"), waits);
+    assert_eq!(last("if (True) await 1 == 1;"), waits);
+    assert_eq!(last("return 2;").0, "A0238");
+    let recovers = "module A; class C { recover { _ => suspend; } } { }";
+    assert_eq!(
+        mistake(recovers),
+        ("A0237", "a `recover` block cannot wait".to_owned())
+    );
+    // A `try` statement that waits is fine.
+    let fine = "module A; { try { suspend; } catch { _ => skip; } finally { skip; } suspend; }";
+    assert!(load(fine, &Settings::default()).is_ok());
+}
+
+#[test]
+fn an_export_of_what_is_imported_says_how() {
+    let source = "module B; export fc; def Int fc() = 1;
+        module A; import fc from B; export fc; export fd; { }";
+    let mistakes = load(source, &Settings::default()).expect_err("it is wrong");
+    let helps: Vec<&str> = mistakes.iter().filter_map(|m| m.help.as_deref()).collect();
+    assert_eq!(helps, ["pass it on with `export fc from B;`"]);
+    assert!(mistakes.iter().all(|mistake| mistake.code == "A0203"));
+}
