@@ -240,7 +240,7 @@ fn valid(source: &str, goal: &str) -> bool {
     let watch = &mut |_| ControlFlow::Continue(());
     let found = crate::prove(&theorem, &Options::default(), solver, watch).unwrap();
     assert!(
-        found.closed != !found.refutations.is_empty(),
+        found.closed == found.refutations.is_empty(),
         "{goal}: {:?}",
         found.open
     );
