@@ -9,7 +9,12 @@
 //!
 //! if there are finitely many. What the processes choose or ask for stands for all values: each is
 //! a quantified variable around the conjunction. The assertions, indices, divisions and invariants
-//! on the way belong to the box, as everywhere. ⟨Σ⟩Ψ is ¬\[Σ\]¬Ψ.
+//! on the way belong to the box, as everywhere. A diamond is about runs that end, and a run that
+//! fails does not: where an obligation or an invariant is broken there is no final state, and
+//!
+//! ⟨Σ⟩Ψ ⟺ ⋁ₖ (⌈φₖ⌉ ∧ {σₖ}Ψ)
+//!
+//! which is ¬\[Σ\]¬Ψ exactly if nothing fails.
 //!
 //! This decides a formula and leaves no proof: a box with too many states, or with a loop that does
 //! not come to an end, leaves it open. States that commuting steps lead to are the same terms, and
@@ -49,6 +54,22 @@ pub(crate) struct Eliminate<'e, 'p> {
     states: usize,
     /// The values that a `choose` between known bounds can give.
     ranges: FxHashMap<Term, (i64, i64)>,
+}
+
+/// What is said of the runs of some processes.
+#[derive(Clone, Copy)]
+struct Says {
+    /// A box, not a diamond.
+    boxed: bool,
+    /// The formula, not its negation.
+    holds: bool,
+}
+
+impl Says {
+    /// Whether something is said of all runs, not of one.
+    fn of_all(self) -> bool {
+        self.boxed == self.holds
+    }
 }
 
 /// Why a box cannot be replaced.
@@ -122,16 +143,22 @@ impl<'e, 'p> Eliminate<'e, 'p> {
                     false => both(false, Fol::Term(self.world.terms.not(must)), inner),
                 }
             }
-            Formula::Box(processes, post) => {
+            Formula::Box(processes, post) | Formula::Diamond(processes, post) => {
                 self.names += 1;
                 let depth = self.names;
-                let all = self.boxed((processes, depth), post, (cells, bound), holds)?;
-                let all = match holds {
-                    true => Fol::All(all),
-                    false => Fol::Any(all),
+                let says = Says {
+                    boxed: matches!(formula, Formula::Box(..)),
+                    holds,
+                };
+                let parts = self.runs((processes, depth), post, (cells, bound), says)?;
+                let runs = match says.of_all() {
+                    true => Fol::All(parts),
+                    false => Fol::Any(parts),
                 };
                 let asked = self.asked(depth).into_iter();
-                asked.fold(all, |inner, variable| self.over(holds, variable, inner))
+                asked.fold(runs, |inner, variable| {
+                    self.over(says.of_all(), variable, inner)
+                })
             }
         })
     }
@@ -185,19 +212,19 @@ impl<'e, 'p> Eliminate<'e, 'p> {
         }
     }
 
-    /// What a box says, as a list of which all must hold; or its negation, of which one must.
-    fn boxed(
+    /// What a box or diamond says, or its negation: a list of which all must hold, or one.
+    fn runs(
         &mut self,
         (processes, depth): (&[usize], u32),
         post: &Formula,
         (cells, bound): (&[Term], &mut Vec<Term>),
-        holds: bool,
+        says: Says,
     ) -> Result<Vec<Fol>, Unclear> {
         let started = step::start(self.world, cells.to_vec(), processes, depth);
-        let mut all = Vec::new();
+        let mut parts = Vec::new();
         let mut queue = VecDeque::new();
         let mut seen: FxHashMap<u64, Vec<State<'p>>> = FxHashMap::default();
-        self.arrive(started, &mut queue, (&mut all, holds))?;
+        self.arrive(started, &mut queue, (&mut parts, says))?;
         while let Some(state) = queue.pop_front() {
             let same = seen.entry(state.key()).or_default();
             if same.iter().any(|other| same_state(other, &state)) {
@@ -223,9 +250,9 @@ impl<'e, 'p> Eliminate<'e, 'p> {
                 continue;
             }
             if state.threads.is_empty() {
-                let inner = self.formula(post, &state.cells, bound, holds)?;
+                let inner = self.formula(post, &state.cells, bound, says.holds)?;
                 let condition = self.world.terms.all(condition);
-                all.push(match holds {
+                parts.push(match says.of_all() {
                     true => Fol::Any(vec![Fol::Term(self.world.terms.not(condition)), inner]),
                     false => Fol::All(vec![Fol::Term(condition), inner]),
                 });
@@ -234,10 +261,10 @@ impl<'e, 'p> Eliminate<'e, 'p> {
             for thread in 0..state.threads.len() {
                 let process = state.threads[thread].process;
                 let made = step::step(self.world, &state, process);
-                self.arrive(made, &mut queue, (&mut all, holds))?;
+                self.arrive(made, &mut queue, (&mut parts, says))?;
             }
         }
-        Ok(all)
+        Ok(parts)
     }
 
     /// The states after a step, and what the step and they must not do wrong.
@@ -245,17 +272,20 @@ impl<'e, 'p> Eliminate<'e, 'p> {
         &mut self,
         made: Result<Vec<Branch<'p>>, TooMuch>,
         queue: &mut VecDeque<State<'p>>,
-        (all, holds): (&mut Vec<Fol>, bool),
+        (parts, says): (&mut Vec<Fol>, Says),
     ) -> Result<(), Unclear> {
         self.world.touched.clear();
         let obligations = std::mem::take(&mut self.world.obligations);
         let made = made.map_err(|TooMuch(process)| {
             format!("a step of process {process} does too much, or has too many ways to go")
         })?;
+        // The states after the step know that these hold, which is all that a diamond needs.
         for Obligation { known, must, .. } in obligations {
-            all.push(self.must(known, must, holds));
+            if says.boxed {
+                parts.push(self.must(known, must, says.holds));
+            }
         }
-        for branch in made.into_iter().filter(|branch| !branch.discarded) {
+        for mut branch in made.into_iter().filter(|branch| !branch.discarded) {
             for &[value, from, to] in &branch.chosen {
                 let terms = &self.world.terms;
                 let range = terms.value(from).zip(terms.value(to));
@@ -263,8 +293,10 @@ impl<'e, 'p> Eliminate<'e, 'p> {
                 self.ranges.extend(few.map(|range| (value, range)));
             }
             for (_, must) in self.world.invariants(&branch.state, false) {
-                if must != Term::TRUE {
-                    all.push(self.must(branch.state.condition.clone(), must, holds));
+                if must != Term::TRUE && says.boxed {
+                    parts.push(self.must(branch.state.condition.clone(), must, says.holds));
+                } else if must != Term::TRUE {
+                    branch.state.condition.push(must);
                 }
             }
             queue.push_back(branch.state);

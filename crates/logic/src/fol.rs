@@ -195,7 +195,7 @@ impl Lower<'_> {
                     (must, false) => both(false, Fol::Term(self.terms.not(must)), inner),
                 }
             }
-            Formula::Box(..) => return Err(Misplaced),
+            Formula::Box(..) | Formula::Diamond(..) => return Err(Misplaced),
         })
     }
 

@@ -8,7 +8,7 @@
 //! | ∃x·Ψ | [`Formula::Exists`] | `exists x: bool. …` |
 //! | \[Σ\]Ψ | [`Formula::Box`] | `[*] …` for all processes, `[p \|\| q] …` for some |
 //! | {σ}Ψ | [`Formula::Update`] | `{x := e, y := f} …`, all at once |
-//! | ⟨Σ⟩Ψ, which is ¬\[Σ\]¬Ψ | | `<*> …`, `<p \|\| q> …` |
+//! | ⟨Σ⟩Ψ | [`Formula::Diamond`] | `<*> …`, `<p \|\| q> …` |
 //!
 //! The connectives may also be written as in the paper.
 
@@ -39,16 +39,19 @@ pub enum Formula {
     /// \[Σ\]Ψ: Ψ holds wherever these processes end, all of them started at once. Numbers from that
     /// of the processes on are copies, see [`with_copies`].
     Box(Vec<usize>, Box<Formula>),
+    /// ⟨Σ⟩Ψ: Ψ holds where some run of these processes ends on which nothing fails. It is not
+    /// ¬\[Σ\]¬Ψ, because a box is false too where a run fails.
+    Diamond(Vec<usize>, Box<Formula>),
     /// {σ}Ψ
     Update(Vec<(Place, Expr)>, Box<Formula>),
 }
 
 impl Formula {
-    /// Whether there is no box in it: then it speaks of one state.
+    /// Whether there is no box or diamond in it: then it speaks of one state.
     pub fn is_first_order(&self) -> bool {
         match self {
             Formula::Expr(_) => true,
-            Formula::Box(..) => false,
+            Formula::Box(..) | Formula::Diamond(..) => false,
             Formula::Not(a)
             | Formula::ForAll(_, _, a)
             | Formula::Exists(_, _, a)
@@ -74,17 +77,19 @@ impl Formula {
                 Formula::Or(a, b) => {
                     (a.is_first_order() && b.has_rules()) || (b.is_first_order() && a.has_rules())
                 }
-                Formula::Expr(_) | Formula::Not(_) | Formula::Exists(..) | Formula::Iff(..) => {
-                    false
-                }
+                Formula::Expr(_)
+                | Formula::Not(_)
+                | Formula::Exists(..)
+                | Formula::Iff(..)
+                | Formula::Diamond(..) => false,
             }
     }
 
-    /// The greatest number of a process in a box.
+    /// The greatest number of a process in a box or diamond.
     fn last_process(&self) -> usize {
         match self {
             Formula::Expr(_) => 0,
-            Formula::Box(processes, a) => {
+            Formula::Box(processes, a) | Formula::Diamond(processes, a) => {
                 let last = processes.iter().copied().max();
                 last.unwrap_or(0).max(a.last_process())
             }

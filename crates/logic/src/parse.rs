@@ -301,11 +301,10 @@ impl<'t> Parser<'t, '_> {
                 let inner = self.formula(2)?;
                 let span = start.to(inner.span());
                 let inner = Box::new(self.bool(inner)?);
-                let not = |formula| Box::new(Formula::Not(formula));
                 Ok(Read::Formula(
                     match modality {
                         "[" => Formula::Box(processes, inner),
-                        _ => *not(Box::new(Formula::Box(processes, not(inner)))),
+                        _ => Formula::Diamond(processes, inner),
                     },
                     span,
                 ))

@@ -188,3 +188,61 @@ fn formulas_are_taken_apart() {
         assert!(checked.is_err(), "{misplaced}");
     }
 }
+
+#[test]
+fn a_run_that_fails_is_no_witness_of_a_diamond() {
+    let fails = "var x: i8 = 0 process p { x := 1; assert false } process q { x := 2 }";
+    let divides = "var x: i8 = 0 process p { x := 1 / x } process q { x := 2 }";
+    let breaks = "var x: i8 = 0 invariant x <= 2 process p { x := 3; x := 1 } process q { x := 2 }";
+    let discards = "var x: i8 = 0 process p { x := 1; assume false } process q { x := 2 }";
+    for program in [fails, divides, breaks, discards] {
+        for (goal, holds) in [
+            ("<p> false", false),
+            ("<p> true", false),
+            ("<p> x == 7", false),
+            ("!(<p> true)", true),
+            ("<p> <q> true", false),
+            ("<q> <p> false", false),
+            ("<q> x == 2", true),
+            ("!(<q> x == 2)", false),
+            ("[q] <p> false", false),
+            ("[q] <q> x == 2", true),
+            ("<q> [q] x == 2", true),
+            ("<q> !(<q> x == 0)", true),
+            ("(<p> x == 1) || <q> x == 2", true),
+            ("<p> x == 1 <==> <q> x == 1", true),
+        ] {
+            assert_eq!(valid(program, goal), holds, "{goal}\n{program}");
+        }
+    }
+    // A box inside a diamond still fails with its runs.
+    assert!(!valid(fails, "<q> [p] true"));
+    assert!(valid(fails, "<q> !([p] true)"));
+    assert!(!valid(fails, "<p || q> false"));
+    // From other values the same step does not fail.
+    assert!(valid(divides, "<q> <p> x == 0"));
+    let some = "var x: i8 process p { assert x > 0 || x < -3; x := choose(0..3) }";
+    assert!(valid(some, "<p> x == 2 <==> x > 0 || x < -3"));
+    assert!(valid(some, "x == 0 ==> !(<p> true)"));
+}
+
+/// Whether a goal with no rule is decided to be valid; it must be decided.
+fn valid(source: &str, goal: &str) -> bool {
+    let program = mazurka_lang::load(source, &[]).unwrap();
+    let theorem = Theorem {
+        program: &program,
+        source,
+        record: &record(),
+        goal: Some(goal),
+        formula: &parse(goal, &program).unwrap(),
+    };
+    let solver = &mut Embedded::default();
+    let watch = &mut |_| ControlFlow::Continue(());
+    let found = crate::prove(&theorem, &Options::default(), solver, watch).unwrap();
+    assert!(
+        found.closed == found.refutations.is_empty(),
+        "{goal}: {:?}",
+        found.open
+    );
+    found.closed
+}

@@ -32,7 +32,7 @@ pub fn advice(bound: &Bound) -> &'static str {
             "declare the variables `i64` or smaller; z3 and cvc5, where one is on the path, decide more of `int`"
         }
         Bound::Undecided => {
-            "simplify the conditions, declare the variables `i32` or smaller, or try another --solver"
+            "simplify the conditions, declare numbers `i32` or smaller, or try another --solver"
         }
         Bound::AsPrinted => "leave --paper out",
         Bound::Sampled(_) => {
@@ -56,21 +56,34 @@ pub fn advice(bound: &Bound) -> &'static str {
 
 /// What to do next about a bound of this search.
 pub(crate) fn advice_for(record: &Record, bound: &Bound) -> String {
-    // Only this engine sees that a run comes back to a state; and it has no limit of depth.
-    let other_engine = record.command == "explore"
-        && record.algorithm != "stateful"
-        && record.memory_model.is_none();
+    // Only this engine sees that a run comes back to a state; and it has no limit of depth. `check`
+    // uses it by itself, unless there are unknown values.
+    let is_maz = record.program.file.ends_with(".maz");
+    let stateful = match record.command.as_str() {
+        _ if record.memory_model.is_some() || record.algorithm == "stateful" => None,
+        "explore" => Some("--algorithm stateful"),
+        "check" if record.solver.is_some() && is_maz => {
+            Some("`mazurka explore --algorithm stateful`")
+        }
+        _ => None,
+    };
+    let is_limit = |bound: &Bound| {
+        matches!(
+            bound,
+            Bound::TimeLimit(_) | Bound::MemoryLimit(_) | Bound::Interrupted
+        )
+    };
     let last = match bound {
         // Other languages have no such loops.
-        Bound::MaxDepth(_) if !record.program.file.ends_with(".maz") => {
-            "raise --max-depth, or let the loop end that does not"
-        }
+        Bound::MaxDepth(_) if !is_maz => "raise --max-depth, or let the loop end that does not",
         _ => advice(bound),
     };
-    match bound {
-        Bound::MaxDepth(_) if other_engine && record.solver.is_none() => {
-            let first = "try --algorithm stateful, which ends where states come again";
-            format!("{first}; or {last}")
+    match (bound, stateful) {
+        (Bound::MaxDepth(_), Some(stateful)) => {
+            format!("try {stateful}, which ends where states come again; or {last}")
+        }
+        (Bound::Undecided, _) if record.scope.bounds.iter().any(is_limit) => {
+            "a limit broke it off, see there; or simplify the conditions".to_owned()
         }
         _ => last.to_owned(),
     }
@@ -137,6 +150,20 @@ mod tests {
         record.command = "run".to_owned();
         record.algorithm = "random".to_owned();
         assert!(!advised(&record).contains("stateful"));
+        record.command = "check".to_owned();
+        record.algorithm = "optimal".to_owned();
+        assert!(!advised(&record).contains("stateful"));
+        record.solver = Some(Default::default());
+        assert!(advised(&record).starts_with("try `mazurka explore --algorithm stateful`"));
+    }
+
+    #[test]
+    fn a_solver_that_a_limit_broke_off_is_not_to_blame() {
+        let mut record = crate::tests::record(Verdict::Inconclusive, Vec::new(), Vec::new());
+        assert!(advice_for(&record, &Bound::Undecided).contains("numbers `i32`"));
+        record.scope.bounds = vec![Bound::Undecided, Bound::TimeLimit(10)];
+        let advised = advice_for(&record, &Bound::Undecided);
+        assert!(advised.starts_with("a limit broke it off"), "{advised}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Said, command, said, with_input};
+use crate::support::{Said, command, mazurka, said, with_input};
 
 fn check(program: &str, more: &[&str]) -> Said {
     let mut command = command();
@@ -220,4 +220,43 @@ fn properties_over_locals_show_them() {
     assert_eq!(shown(&record)[0], "property");
     let values = &record["witnesses"][0]["values"];
     assert_eq!(*values, json!([{ "name": "p(0).a[1]", "value": "2" }]));
+}
+
+#[test]
+fn a_loop_over_an_unknown_value_comes_back_to_its_state() {
+    let flags = [
+        "explore",
+        "-",
+        "--algorithm",
+        "stateful",
+        "--format",
+        "json",
+    ];
+    for (program, states) in [
+        ("var i: bool  process { while i { skip } }", 3),
+        ("var i, j: bool  process { while i { if j { skip } } }", 7),
+    ] {
+        let record = with_input(&flags, program).json();
+        assert_eq!(record["scope"]["exhaustive"], true, "{record}");
+        assert_eq!(record["states"], states, "{record}");
+        assert_eq!(shown(&record), ["livelock"], "{record}");
+    }
+}
+
+#[test]
+fn a_loop_that_check_does_not_see_the_end_of_is_for_another_engine() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("livelock.maz");
+    let program = "var i: bool  var x: i8 = 0
+        process { while x == 0 { skip } }  process { if i { x := 1 } }";
+    std::fs::write(&file, program).expect("a file");
+    let file = file.to_str().expect("a path");
+    let said = mazurka(&["check", file, "--property", "livelock", "--max-depth", "50"]);
+    assert_eq!(said.code, 2, "{said:?}");
+    let advice = "try `mazurka explore --algorithm stateful`";
+    assert!(said.out.contains(advice), "{said:?}");
+    let flags = ["--algorithm", "stateful", "--format", "json"];
+    let record = mazurka(&[&["explore", file], &flags[..]].concat()).json();
+    assert_eq!(record["scope"]["exhaustive"], true, "{record}");
+    assert_eq!(shown(&record), ["livelock"], "{record}");
 }

@@ -637,3 +637,28 @@ fn boxes_may_stand_everywhere() {
     let said = prove(endless, &["--goal", "!([p] x == 0)", "--time-limit", "1s"]);
     assert!(said.code == 1 || said.code == 2, "{said:?}");
 }
+
+#[test]
+fn a_diamond_needs_a_run_that_ends() {
+    let program = "var x: i8 = 0  process { x := 1; assert false }  process { x := 2 }";
+    for goal in ["<0> false", "<0> x == 7", "<0> true", "<0 || 1> false"] {
+        let said = prove(program, &["--goal", goal]);
+        assert_eq!(said.code, 1, "{goal}: {said:?}");
+        assert!(said.out.starts_with("refuted: "), "{goal}: {said:?}");
+    }
+    for goal in ["!(<0> true)", "<1> x == 2", "!(<0 || 1> x == 2)"] {
+        let said = prove(program, &["--goal", goal]);
+        assert_eq!(said.code, 0, "{goal}: {said:?}");
+    }
+    // Conditions that divide by zero, as docs/prove.md has them.
+    let program = "var x: i8 = 0  process { skip }";
+    for (goal, code) in [
+        ("1/x == 1", 1),
+        ("!(1/x == 1)", 1),
+        ("1/x == 1 || true", 1),
+        ("(1/x == 1) ==> false", 0),
+    ] {
+        let said = prove(program, &["--goal", goal]);
+        assert_eq!(said.code, code, "{goal}: {said:?}");
+    }
+}

@@ -1,6 +1,7 @@
 //! Soundness and relative completeness, tested: on random programs without endless loops, over
 //! small domains, a proof is found exactly where brute force finds nothing wrong, with and without
-//! reduction, and it passes the checker.
+//! reduction, and it passes the checker. A diamond holds exactly where the oracle, which knows only
+//! docs/language.md, has a run that ends so; failing runs are among the others.
 //!
 //! `MAZURKA_PROGRAMS=5000 cargo test --release -p mazurka-logic --test it brute:: -- --ignored` is
 //! the long one.
@@ -11,8 +12,9 @@ use std::sync::Arc;
 use mazurka_core::Bound;
 use mazurka_core::record::ProgramRecord;
 use mazurka_lang::{Machine, Setting};
-use mazurka_logic::{Formula, Options, Theorem, check_proof, prove, stated};
+use mazurka_logic::{Formula, Options, Theorem, check_proof, parse, prove, stated};
 use mazurka_smt::Embedded;
+use mazurka_testkit::oracle::{Answer, Limits, judge};
 use mazurka_testkit::{Config, Dependence, Limit, generate, naive};
 
 /// Programs whose values are small, so that `i8` never wraps around by accident and the embedded
@@ -121,8 +123,9 @@ fn proved(text: &str, reduce: bool) -> Option<bool> {
     Some(closed)
 }
 
-/// Whether the box holds by executing it, where there is no rule for it; none if that is unclear.
-fn executed(text: &str) -> Option<bool> {
+/// Whether a goal, or the box twice, holds by executing it, where there is no rule for it; none if
+/// that is unclear.
+fn executed(text: &str, goal: Option<&str>) -> Option<bool> {
     let program = mazurka_lang::load(text, &[]).ok()?;
     let record = ProgramRecord {
         file: String::new(),
@@ -130,8 +133,13 @@ fn executed(text: &str) -> Option<bool> {
         set: Vec::new(),
         names: Vec::new(),
     };
-    let twice = || Box::new(stated(&program));
-    let formula = Formula::Or(twice(), twice());
+    let formula = match goal {
+        Some(goal) => parse(goal, &program).expect(goal),
+        None => {
+            let twice = || Box::new(stated(&program));
+            Formula::Or(twice(), twice())
+        }
+    };
     assert!(!formula.has_rules());
     let theorem = Theorem {
         program: &program,
@@ -158,7 +166,7 @@ fn agree(first: u64, programs: u64) {
             continue;
         };
         let fine = right && live;
-        if let Some(holds) = executed(&text) {
+        if let Some(holds) = executed(&text, None) {
             assert_eq!(holds, right, "by executing it, seed {seed}\n{text}");
             executions += 1;
         }
@@ -187,4 +195,88 @@ fn proofs_are_found_exactly_where_brute_force_finds_nothing_wrong() {
 fn the_same_for_many() {
     let told = std::env::var("MAZURKA_PROGRAMS").ok();
     agree(10_000, told.and_then(|n| n.parse().ok()).unwrap_or(5000));
+}
+
+/// A program that requires its invariants to hold at the start. Where one does not, every run has
+/// failed for a diamond, and runs end nevertheless.
+fn starting_well(text: &str) -> String {
+    let line = |line: &str| match line.strip_prefix("invariant ") {
+        Some(invariant) => format!("requires {invariant}\n{line}\n"),
+        None => format!("{line}\n"),
+    };
+    text.lines().map(line).collect()
+}
+
+/// How many initial values of the unknown variables have a run that ends with each value of a
+/// variable, how many initial values there are, and whether some run fails; none if that is not
+/// known.
+fn endings(text: &str, unknown: &[String], variable: &str) -> Option<([usize; 3], usize, bool)> {
+    let (mut ending, mut cases, mut fails) = ([0; 3], 0, false);
+    for case in 0..3usize.pow(unknown.len() as u32) {
+        let mut known = text.to_owned();
+        for (at, name) in unknown.iter().enumerate() {
+            let value = case / 3usize.pow(at as u32) % 3;
+            let declared = format!("var {name}: i8\n");
+            known = known.replace(&declared, &format!("var {name}: i8 = {value}\n"));
+        }
+        let limits = Limits {
+            states: 20_000,
+            ..Limits::default()
+        };
+        let truth = match judge(&known, &limits) {
+            Answer::Truth(truth) => truth,
+            Answer::Impossible => continue,
+            _ => return None,
+        };
+        cases += 1;
+        fails |= !truth.failures.is_empty();
+        for (value, count) in (0..).zip(&mut ending) {
+            let mut ends = truth.final_states.iter().flatten();
+            *count += usize::from(ends.any(|(name, end)| name == variable && *end == value));
+        }
+    }
+    (cases > 0).then_some((ending, cases, fails))
+}
+
+/// Compares `<*> v == k`, and its negation, with the runs that end.
+fn diamonds_agree(first: u64, programs: u64) {
+    let (mut compared, mut failing) = ([0, 0], 0);
+    for seed in first..first + programs {
+        let (text, unknown) = symbolic(&generate(seed, &config()).to_string());
+        let text = starting_well(&text);
+        let observed = text.contains("observe");
+        let Some(variable) = unknown.first().filter(|_| !observed) else {
+            continue;
+        };
+        let Some((ending, cases, fails)) = endings(&text, &unknown, variable) else {
+            continue;
+        };
+        for (value, count) in ending.into_iter().enumerate() {
+            let goal = format!("<*> {variable} == {value}");
+            for (goal, holds) in [(format!("!({goal})"), count == 0), (goal, count == cases)] {
+                if let Some(executed) = executed(&text, Some(&goal)) {
+                    assert_eq!(executed, holds, "{goal}, seed {seed}\n{text}");
+                    compared[usize::from(holds)] += 1;
+                    failing += u64::from(fails);
+                }
+            }
+        }
+    }
+    println!(
+        "{compared:?} diamonds of {programs} programs: false, true; {failing} with failing runs"
+    );
+    assert!(compared.iter().all(|&n| n * 2 > programs), "{compared:?}");
+    assert!(failing * 2 > programs, "{failing}");
+}
+
+#[test]
+fn diamonds_are_about_runs_that_end() {
+    diamonds_agree(0, 150);
+}
+
+#[test]
+#[ignore = "long"]
+fn diamonds_of_many() {
+    let told = std::env::var("MAZURKA_PROGRAMS").ok();
+    diamonds_agree(10_000, told.and_then(|n| n.parse().ok()).unwrap_or(5000));
 }

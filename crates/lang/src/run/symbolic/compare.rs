@@ -8,6 +8,7 @@
 use mazurka_core::{Fairness, Fingerprint, ProcessId, Semantics};
 use mazurka_smt::Term;
 use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
 
 use crate::run::state::Life;
 
@@ -96,8 +97,8 @@ impl Semantics for SymbolicMachine {
         self.code.fairness
     }
 
-    /// Dead locals are left out, processes stand by their names, and the order of conditions does
-    /// not matter.
+    /// Dead locals are left out, processes stand by their names, and it does not matter in which
+    /// order conditions were decided, and how often.
     fn fingerprint(&self) -> Fingerprint {
         let logic = &mut *self.logic.borrow_mut();
         let (variables, locks) = self.state.cells.split_at(self.code.first_lock as usize);
@@ -112,7 +113,11 @@ impl Semantics for SymbolicMachine {
                 owner => all.then_all(self.table.name(ProcessId(owner as u32 - 1))),
             };
         }
-        for &condition in &self.state.path {
+        // A loop that comes back to its state decides its test again, and assumes nothing new.
+        let mut path: SmallVec<[Term; 32]> = SmallVec::from_slice(&self.state.path);
+        path.sort_unstable();
+        path.dedup();
+        for condition in path {
             all = all.and(logic.print(condition).then(1));
         }
         for (at, process) in self.state.processes.iter().enumerate() {
