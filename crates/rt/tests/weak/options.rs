@@ -151,5 +151,8 @@ fn an_exchange_that_fails_for_no_reason_empties_the_buffer() {
     };
     let mut found = quiet(1).memory(Memory::Tso).outcomes(both_fail).results;
     found.sort();
-    assert_eq!(found, [(Err(0), Err(1)), (Err(1), Err(0)), (Err(1), Err(1))]);
+    assert_eq!(
+        found,
+        [(Err(0), Err(1)), (Err(1), Err(0)), (Err(1), Err(1))]
+    );
 }
