@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 pub use mazurka_rt::sync::LazyLock;
 pub use mazurka_rt::thread::{AccessError, panicking, yield_now};
 
-/// A static that is made when it is first used. [`lazy_static!`](crate::lazy_static) makes
+/// A static that is made when it is first used. [`lazy_static!`](crate::lazy_static!) makes
 /// [`LazyLock`]s; this type is there for code that names it.
 pub struct Lazy<T> {
     #[doc(hidden)]

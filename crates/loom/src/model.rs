@@ -92,7 +92,7 @@ impl Default for Builder {
     }
 }
 
-/// Explores a closure: [`mazurka_rt::model`]. An `Arc` that is never dropped is a failure, as in
+/// Explores a closure: [`mazurka_rt::model()`]. An `Arc` that is never dropped is a failure, as in
 /// loom.
 #[track_caller]
 pub fn model<F>(f: F)
