@@ -1,5 +1,7 @@
 //! The syntax tree of traits, deltas, product lines and products.
 
+use mazurka_diagnostics::Diagnostic;
+
 use super::ast::{Clause, Data, Expr, Field, Item, Method, Name, Signature, Type};
 
 /// Methods: written out, or those of a trait.
@@ -67,6 +69,12 @@ pub(crate) struct Delta {
     /// The module that names without a module belong to.
     pub uses: Option<Name>,
     pub modifiers: Vec<Modifier>,
+    /// Whether it is in curly brackets, as in older versions of ABS.
+    pub old: bool,
+    /// The module that such a delta stands in.
+    pub within: Option<Name>,
+    /// The reports on what it uses and is left out.
+    pub left_out: Vec<Diagnostic>,
 }
 
 /// A feature with the values of its attributes.

@@ -173,3 +173,60 @@ fn traits_and_products_made_of_themselves_come_to_an_end() {
     source = source.replace("{ skip", "class C { uses T0; }\n{ skip");
     assert!(load(&source, &settings(Some("P0"))).is_err());
 }
+
+#[test]
+fn what_is_left_out_counts_in_deltas_that_are_applied() {
+    let source = LINE.replace(
+        "modifies class C { modifies Unit hello() { original(); original(); } }",
+        "modifies class C { modifies Unit hello() { original(); [Cost: 2] skip; } }",
+    );
+    prints(&source, None, "hello\n");
+    prints(&source, Some("Plain"), "hello\n");
+    refused(&source, Some("Double"), "A0302", 11);
+    let taken = LINE
+        .replace(
+            "delta Twice;",
+            "delta Twice(C hasField Int n, C hasMethod Unit hello());",
+        )
+        .replace("delta Twice when Two", "delta Twice(C, C) when Two");
+    prints(&taken, None, "hello\n");
+    refused(&taken, Some("Double"), "A0303", 9);
+}
+
+/// As the project wrote them in which ABS began.
+const OLD: &str = "module Old;
+export *;
+interface I { Int m(); }
+class C implements I { Int m() { return 1; } }
+class Gone { }
+delta More(Int k) {
+  adds interface J extends I { Int n(); }
+  modifies class C implements I, J {
+    modifies Int m() { Int before = original(); return before + k; }
+    adds Int n() { return 5; }
+  }
+  removes class Gone
+}
+productline L {
+  features F;
+  delta More(F.k) when F;
+}
+product P (F{k = 2});
+{ I i = new C(); Int m = i.m(); println(toString(m)); }
+";
+
+#[test]
+fn deltas_in_curly_brackets_belong_to_the_module_around_them() {
+    prints(OLD, None, "1\n");
+    prints(OLD, Some("P"), "3\n");
+    let uses = OLD.replace(
+        "I i = new C(); Int m = i.m();",
+        "J i = new C(); Int m = i.n();",
+    );
+    prints(&uses, Some("P"), "5\n");
+    refused(&uses, None, "A0201", 19);
+    // The main block follows deltas in that case only.
+    refused("module M; delta D; { skip; }", None, "A0105", 1);
+    let open = OLD.replace("  removes class Gone\n}\n", "  removes class Gone\n");
+    refused(&open, None, "A0110", 13);
+}
