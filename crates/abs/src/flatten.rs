@@ -11,11 +11,12 @@
 //! | `core.original(…)`, `D.original(…)` | a call of the version that the core, or D, made |
 //! | `delta D after E when F` | D is applied after E, if the product has F |
 //!
-//! Feature models are not looked at: any product that is declared is taken for valid.
+//! Whether the feature model allows the product is asked in [`features`](crate::features).
 
 use mazurka_diagnostics::{Diagnostic, Span, nearest};
 use rustc_hash::FxHashMap;
 
+use crate::features;
 use crate::syntax::ast::{Class, Expr, ExprKind, Item, Method, Module, Name};
 use crate::syntax::parser::Model;
 use crate::syntax::variability::{
@@ -333,6 +334,8 @@ impl Flattener<'_> {
                 );
             }
         }
+        let allowed = features::check(self.variability, &found.name, &features);
+        self.mistakes.extend(allowed);
         let wanted = |clause: &&DeltaClause| match &clause.when {
             None => true,
             Some(when) => holds(when, &features),

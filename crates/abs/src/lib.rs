@@ -20,6 +20,7 @@ mod claims;
 mod clock;
 mod code;
 mod effects;
+mod features;
 mod flatten;
 mod future;
 mod heap;

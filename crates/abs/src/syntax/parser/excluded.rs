@@ -18,9 +18,27 @@ pub(crate) enum Excluded {
     Meta,
 }
 
+/// What a scheduler works with.
+const SCHEDULER: &[&str] = &[
+    "Scheduler",
+    "Pid",
+    "Process",
+    "method",
+    "destinyOf",
+    "arrival",
+    "cost",
+    "proc_deadline",
+    "start",
+    "finish",
+    "crit",
+    "value",
+    "defaultscheduler",
+    "randomscheduler",
+];
+
 /// The standard modules that are left out, with what they export. To import one is no mistake, to
 /// use something of it is.
-const MODULES: [(&str, Excluded, &[&str]); 6] = [
+const MODULES: [(&str, Excluded, &[&str]); 7] = [
     (
         "ABS.DC",
         Excluded::Deployment,
@@ -61,26 +79,8 @@ const MODULES: [(&str, Excluded, &[&str]); 6] = [
             "SmartDeployInterface",
         ],
     ),
-    (
-        "ABS.Scheduler",
-        Excluded::Schedulers,
-        &[
-            "Scheduler",
-            "Pid",
-            "Process",
-            "method",
-            "destinyOf",
-            "arrival",
-            "cost",
-            "proc_deadline",
-            "start",
-            "finish",
-            "crit",
-            "value",
-            "defaultscheduler",
-            "randomscheduler",
-        ],
-    ),
+    ("ABS.Scheduler", Excluded::Schedulers, SCHEDULER),
+    ("ABS.StdLib.Scheduler", Excluded::Schedulers, SCHEDULER),
     (
         "ABS.Meta",
         Excluded::Meta,

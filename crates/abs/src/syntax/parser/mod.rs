@@ -4,6 +4,7 @@
 mod excluded;
 pub(crate) use excluded::{Excluded, excluded_module, excluded_name};
 mod expr;
+mod features;
 mod items;
 mod stmt;
 mod variability;

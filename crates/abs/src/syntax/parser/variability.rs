@@ -1,5 +1,4 @@
-//! Traits, deltas, product lines and products. Feature models say which products are valid, and are
-//! read over.
+//! Traits, deltas, product lines and products.
 
 use mazurka_diagnostics::Diagnostic;
 
@@ -48,30 +47,15 @@ impl Parser<'_> {
         } else if self.accept("product") {
             let product = self.product()?;
             self.variability.products.push(product);
+        } else if self.accept("root") {
+            let root = self.feature_node()?;
+            self.variability.roots.push(root);
         } else {
             self.next();
-            self.type_name("the name of a feature")?;
-            if self.is("{") {
-                self.skip_brackets();
-            }
+            let extension = self.feature_node()?;
+            self.variability.extensions.push(extension);
         }
         Ok(())
-    }
-
-    /// Reads over what is in curly brackets.
-    fn skip_brackets(&mut self) {
-        let mut depth = 0usize;
-        while self.peek() != &TokenKind::End {
-            if self.is("{") {
-                depth += 1;
-            } else if self.is("}") {
-                depth = depth.saturating_sub(1);
-            }
-            self.next();
-            if depth == 0 {
-                return;
-            }
-        }
     }
 
     pub(super) fn trait_decl(&mut self) -> Parsed<Trait> {
