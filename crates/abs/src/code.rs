@@ -275,6 +275,8 @@ pub struct Code {
     /// Durations are explored at multiples of this (`check/times.rs`).
     pub(crate) unit: Value,
     pub(crate) off_grid: bool,
+    /// Whether the program asks what time it is.
+    pub(crate) asks_time: bool,
     /// Whether any step may have to wait for a condition.
     pub(crate) guarded: bool,
     pub(crate) may_loop: bool,

@@ -27,6 +27,7 @@ mod heap;
 mod labels;
 mod liveness;
 mod machine;
+mod memo;
 mod narrate;
 mod nets;
 mod observe;

@@ -443,3 +443,39 @@ fn what_is_left_out_is_refused_where_it_is_used() {
         assert_eq!(codes(&source), ["A0304"], "{declared}");
     }
 }
+
+#[test]
+fn values_that_are_known_are_those_of_their_arguments() {
+    // More calls than are kept, each twice, and some that are alike in all but one argument.
+    let source = "module A;
+        def Int sum(Int from, Int to) = if from >= to then 0 else from + sum(from + 1, to);
+        def Int other(Int from, Int to) = if from >= to then 1 else other(from + 1, to) + 1;
+        {
+          Int round = 0; Int all = 0;
+          while (round < 2) {
+            Int n = 0;
+            while (n < 200) {
+              Int a = sum(n, n + 20);
+              Int b = other(n, n + 20);
+              Int c = sum(n, n + 21);
+              assert a == 20 * n + 190 && b == 21 && c == a + n + 20;
+              n = n + 1;
+            }
+            round = round + 1;
+          }
+        }";
+    assert!(found(source).failures.is_empty());
+    // Time is no argument.
+    let timed = "module A;
+        def Rat later(Int n) = if n <= 0 then timeValue(now()) else later(n - 1);
+        { Rat a = later(50); duration(1); Rat b = later(50); assert a == 0 && b == 1; }";
+    assert!(found(timed).failures.is_empty());
+    // A value that is known costs what it costs.
+    let costly = "module A;
+        def Int sum(Int from, Int to) = if from >= to then 0 else from + sum(from + 1, to);
+        { Int n = 0; while (n < 100000) { Int a = sum(0, 2000); n = n + 1; } }";
+    let mut machine = machine(costly, &[]);
+    let main = ProcessId(0);
+    machine.step(main, &[]).expect("it is ready");
+    assert_eq!(machine.status(main), Status::Lost);
+}
