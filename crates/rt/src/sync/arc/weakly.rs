@@ -2,9 +2,10 @@
 //!
 //! Which thread drops the last reference, and so runs the destructor, may depend on the order of
 //! drops that nothing orders. Usually it does not: all others have been joined. So drops are no
-//! events at first. If the last drop is not ordered after all others by spawn and join alone and the
-//! destructor makes steps, or if the code asks for the count, the count becomes a location (`Record::counted`), clones and drops
-//! become updates of it as in std, and the search starts again.
+//! events at first. If the last drop is not ordered after all others by spawn and join alone and
+//! the destructor makes steps, or if the code asks for the count, the count becomes a location
+//! (`Record::counted`), clones and drops become updates of it as in std, and the search starts
+//! again.
 //!
 //! The value of the location is the number of references but one.
 //!
