@@ -54,7 +54,7 @@ impl Inner {
             },
             watched: Watched::new(wishes.leaks),
             #[cfg(feature = "symbolic")]
-            unknowns: crate::unknowns::Unknowns::new(wishes.decisions()),
+            unknowns: crate::unknowns::Unknowns::new(wishes),
         }
     }
 
