@@ -67,6 +67,7 @@ mod check;
 mod choose;
 mod clock;
 mod facts;
+mod freed;
 pub mod future;
 pub mod hint;
 mod hook;
@@ -91,6 +92,7 @@ pub mod thread;
 mod trap;
 #[cfg(feature = "symbolic")]
 mod unknowns;
+mod waiting;
 mod weak;
 mod world;
 

@@ -53,6 +53,7 @@ impl Inner {
                 ..SpuriousEvents::default()
             },
             watched: Watched::new(wishes.leaks),
+            freed: Default::default(),
             #[cfg(feature = "symbolic")]
             unknowns: crate::unknowns::Unknowns::new(wishes),
         }
@@ -64,6 +65,7 @@ impl Inner {
         self.in_step = false;
         self.loops.begin();
         self.watched.begin();
+        self.freed.begin();
         self.alive = 0;
         self.unwinding = 0;
         self.real_panic = std::thread::panicking();
@@ -114,6 +116,7 @@ impl Inner {
         thread.spurious = [0; 3];
         thread.locals.forget();
         thread.asking.reset();
+        (thread.ended, thread.destroys) = (0, None);
         thread.name.clone_from(&start.name);
         thread.started = start.place;
         (thread.panicked, thread.failure, thread.learned) = (false, None, None);
@@ -127,6 +130,7 @@ impl Inner {
     /// Ends the current thread.
     pub fn death(&mut self, panicked: bool) {
         self.unwinds(false);
+        self.ends_family();
         let process = self.current;
         let failure = self.threads[process.index()].failure;
         let thread = self.me();
@@ -324,6 +328,8 @@ impl ThreadState {
             failure: None,
             learned: None,
             locals: Default::default(),
+            ended: 0,
+            destroys: None,
             asking: Default::default(),
         }
     }

@@ -230,6 +230,25 @@ impl Simulator {
         self.live.set(Some(self.len));
     }
 
+    /// Starts an execution of its own, whose steps no explorer sees.
+    pub fn start_again(&self) {
+        self.live.set(None);
+        self.stage.abandon(&self.table);
+        self.stage.begin(&mut Table::Known(&self.table));
+    }
+
+    /// Makes a step as it was made before, which no explorer sees. Returns false if it starts a
+    /// thread that was not started before.
+    pub fn step_as(&self, event: &Event) -> bool {
+        self.inner(|inner| {
+            inner.begin_step(event.process, &[]);
+            let wanted = event.outcomes.iter().map(|outcome| outcome.value);
+            inner.effects.wanted.extend(wanted);
+        });
+        self.stage
+            .run(event.process, &mut Table::Known(&self.table))
+    }
+
     /// Lets a thread make a step that no explorer sees. Returns false if it starts a thread that
     /// was not started before.
     pub fn step_alone(&self, process: ProcessId) -> bool {
@@ -582,8 +601,10 @@ impl Execution for Simulator {
             }
         }
         self.stage.record_step();
+        let (failure, reversed) = self.try_freed(&self.events[..=self.len]);
+        self.events[self.len].mishaps.extend(failure);
         self.len += 1;
-        self.live.set((!tried).then_some(self.len));
+        self.live.set((!tried && !reversed).then_some(self.len));
         Ok(&self.events[self.len - 1])
     }
 

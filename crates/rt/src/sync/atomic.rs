@@ -15,7 +15,7 @@ pub use std::sync::atomic::{Ordering, compiler_fence};
 
 use mazurka_core::{AccessOrder, MemoryOrder, Ordered};
 
-use crate::names::Meta;
+use crate::freed::OwnedMeta;
 use crate::spurious::Spurious;
 use crate::weak::order_of;
 use crate::world::{Inner, Pending, Place, World, wakes, world};
@@ -133,7 +133,7 @@ fn check_exchange(success: Ordering, failure: Ordering) {
 
 /// The common parts of atomics.
 struct Shared<A> {
-    meta: Meta,
+    meta: OwnedMeta,
     value: A,
     /// The value that a static starts every execution with. It is atomic as well, because models
     /// that run on several real threads at the same time (parallel tests) may share the static.
@@ -170,7 +170,7 @@ macro_rules! atomic {
             #[inline]
             pub const fn new(value: $value) -> Self {
                 Self(Shared {
-                    meta: Meta::new(),
+                    meta: OwnedMeta::new(),
                     value: real::$name::new(value),
                     initial: real::$name::new(value),
                 })
@@ -194,7 +194,7 @@ macro_rules! atomic {
                 world.twin(meta, || {
                     let value = self.0.value.load(Ordering::Relaxed);
                     Self(Shared {
-                        meta: Meta::at(meta.made()),
+                        meta: OwnedMeta::at(meta.made()),
                         value: real::$name::new(value),
                         initial: real::$name::new(value),
                     })
@@ -206,7 +206,7 @@ macro_rules! atomic {
             #[inline]
             fn start(&self, world: &World) {
                 let epoch = world.inner.borrow().epoch;
-                if self.0.meta.known(epoch).is_some() {
+                if self.0.meta.known(epoch).is_some() || world.is_freed(&self.0.meta) {
                     return;
                 }
                 match self.0.meta.enter(epoch) {

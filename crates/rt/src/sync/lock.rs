@@ -55,7 +55,7 @@ macro_rules! lock {
             #[track_caller]
             pub const fn new(value: T) -> Self {
                 Self {
-                    meta: Meta::new(),
+                    meta: OwnedMeta::new(),
                     poisoned: AtomicBool::new(false),
                     used: AtomicBool::new(false),
                     inner: sync::$lock::new(value),

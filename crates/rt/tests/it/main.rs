@@ -4,6 +4,7 @@ mod behaviour;
 mod counts;
 mod examples;
 mod found;
+mod freed;
 mod hunt;
 mod loops;
 mod messages;

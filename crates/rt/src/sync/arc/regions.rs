@@ -218,6 +218,11 @@ impl Regions {
         entry(&mut made.records, number).weak.counted = true;
     }
 
+    /// Whether an address lies in the memory of an `Arc`.
+    pub fn contains(&self, address: usize) -> bool {
+        self.find(address).is_some()
+    }
+
     /// Returns the name of the region that contains an address, and the offset in it.
     fn find(&self, address: usize) -> Option<((usize, usize), usize)> {
         let place = self.alive.partition_point(|region| region.start <= address);
