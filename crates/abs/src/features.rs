@@ -1,8 +1,8 @@
 //! Whether a feature model allows a product.
 //!
 //! The manual, "The feature model", and the suite's frontend where that is silent: a product has
-//! the features that it lists, those above them, and all roots. An attribute without a value has the
-//! first of its range: the least, the greatest if there is no least, 0 or `False` if there is
+//! the features that it lists, those above them, and all roots. An attribute without a value has
+//! the first of its range: the least, the greatest if there is no least, 0 or `False` if there is
 //! neither. Features that the model does not have are not asked about.
 //!
 //! | model | what a product must satisfy |
