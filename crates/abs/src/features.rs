@@ -1,13 +1,13 @@
 //! Whether a feature model allows a product.
 //!
-//! The manual, "The feature model", and the suite's frontend where that is silent: a product has the
-//! features that it lists, those above them, and all roots. An attribute without a value has the
+//! The manual, "The feature model", and the suite's frontend where that is silent: a product has
+//! the features that it lists, those above them, and all roots. An attribute without a value has the
 //! first of its range: the least, the greatest if there is no least, 0 or `False` if there is
 //! neither. Features that the model does not have are not asked about.
 //!
 //! | model | what a product must satisfy |
 //! |---|---|
-//! | `group allof`, `oneof`, `[l .. u]` in F | with F: all that are not `opt`, one, l to u of them |
+//! | `group allof`, `oneof`, `[l .. u]` in F | F implies all but `opt` ones, one, l to u of them |
 //! | `require: G`, `exclude: G` in F | F implies G, or not G |
 //! | `e;`, `ifin: e;` in F | F implies e |
 //! | `ifout: e;` in F | not F implies e |

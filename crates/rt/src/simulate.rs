@@ -60,6 +60,8 @@ pub(crate) struct Stage {
     stacks: RefCell<Stacks>,
     watch: Watch,
     step_limit: Duration,
+    /// The name of the first thread.
+    name: Option<&'static str>,
     pub recorded: RefCell<Vec<RecordedStep>>,
 }
 
@@ -290,6 +292,7 @@ impl Stage {
             stacks: RefCell::new(Stacks::new(wishes.stack_size)),
             watch: Watch::new(wishes.step_limit()),
             step_limit: wishes.step_limit(),
+            name: (!wishes.nameless).then_some("main"),
             recorded: RefCell::default(),
         }
     }
@@ -311,7 +314,7 @@ impl Stage {
                     body();
                     crate::local::drop_all();
                 }),
-                name: Some("main".into()),
+                name: self.name.map(Into::into),
                 stack: None,
                 place,
             },

@@ -2,6 +2,7 @@
 
 mod behaviour;
 mod counts;
+mod crowd;
 mod examples;
 mod found;
 mod freed;
