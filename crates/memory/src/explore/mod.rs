@@ -31,8 +31,8 @@
 //!   the write, but not for a lock: without the mark two locks would revisit each other for ever.
 //! - *Maximality*: that the write of a removed read is in Previous is not asked. If it is not, then
 //!   it is removed too, and is not maximal, because the read is in its Previous.
-//! - *Candidates*: a revisit looks only at reads of the last write in mo that is in the prefix of the
-//!   revisiting write, and of later ones: others are not maximal (revisit.rs). So an execution
+//! - *Candidates*: of the reads of a location, a write looks only at those of the last write in mo
+//!   that is in its prefix, and of later ones: others are not maximal (revisit.rs). So an execution
 //!   whose threads are in order costs no look at each pair of accesses.
 //! - *Updates* are a read and, directly after it, a write. The write is added next, whatever the
 //!   other threads can do.
