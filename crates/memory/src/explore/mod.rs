@@ -31,6 +31,9 @@
 //!   the write, but not for a lock: without the mark two locks would revisit each other for ever.
 //! - *Maximality*: that the write of a removed read is in Previous is not asked. If it is not, then
 //!   it is removed too, and is not maximal, because the read is in its Previous.
+//! - *Candidates*: of the reads of a location, a write looks only at those of the last write in mo
+//!   that is in its prefix, and of later ones: others are not maximal (revisit.rs). So an execution
+//!   whose threads are in order costs no look at each pair of accesses.
 //! - *Updates* are a read and, directly after it, a write. The write is added next, whatever the
 //!   other threads can do.
 //! - *Choices* are maximal iff they have their first outcome. The paper has none; without the rule

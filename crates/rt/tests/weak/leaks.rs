@@ -49,12 +49,15 @@ fn rc11() -> Builder {
 }
 
 /// Something that threads own.
-struct Payload(Box<&'static AtomicI64>);
+struct Payload(
+    &'static AtomicI64,
+    #[expect(dead_code, reason = "it is memory")] Box<u64>,
+);
 
 impl Payload {
     fn new(alive: &'static AtomicI64) -> Self {
         alive.fetch_add(1, Ordering::Relaxed);
-        Self(Box::new(alive))
+        Self(alive, Box::new(0))
     }
 }
 

@@ -270,7 +270,12 @@ fn the_fence_of_the_last_drop() {
             );
         }
         // Without the fence it is a race.
-        let looks = || body(|value| drop((value.0.get(), std::mem::ManuallyDrop::new(value))));
+        let looks = || {
+            body(|value| {
+                let _value = value.0.get();
+                std::mem::forget(value);
+            });
+        };
         let builder = builder();
         let failed = catch_unwind(move || builder.check(looks)).unwrap_err();
         let report = failed.downcast::<String>().expect("a report");
