@@ -11,6 +11,7 @@
 //! | get a verdict, explore and count | [`search`], [`checkpoint`], [`profile`] |
 //! | run one execution, by hand, and again | [`run`], [`step`], [`replay`], [`permute`] |
 //! | build a net, and search it for a state | [`unfold`], [`reach`] |
+//! | compare two programs | [`compare`] |
 //! | look at all initial values at once | [`symbolic`], [`prove`] |
 //! | choose who decides conditions | [`solving`] |
 //! | measure the engines | [`mod@bench`] |
@@ -30,6 +31,7 @@
 
 pub mod bench;
 pub mod checkpoint;
+pub mod compare;
 mod evidence;
 mod export;
 mod front;

@@ -56,7 +56,7 @@ impl Inner {
             watched: Watched::new(wishes.leaks),
             freed: Default::default(),
             #[cfg(feature = "symbolic")]
-            unknowns: crate::unknowns::Unknowns::new(wishes.decisions()),
+            unknowns: crate::unknowns::Unknowns::new(wishes),
         }
     }
 

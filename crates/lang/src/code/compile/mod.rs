@@ -241,7 +241,8 @@ impl<'a> Compiler<'a> {
             self.code.processes.push(entry);
         }
         self.conditions();
-        let all: Vec<_> = (0..program.vars.len() as u32).collect();
+        let all = (0..program.vars.len() as u32).filter(|&at| !program.vars[at as usize].object);
+        let all: Vec<_> = all.collect();
         let observed = program
             .observe
             .as_ref()
