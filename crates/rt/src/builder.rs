@@ -105,6 +105,9 @@ pub struct Builder {
     /// Explores execution graphs under sequential consistency too, for tests of the engine.
     #[doc(hidden)]
     pub graphs: bool,
+    /// Whether threads that wait when an execution is given up are unwound.
+    #[doc(hidden)]
+    pub unwinds: bool,
     /// Whether the first thread has no name, as in loom.
     #[doc(hidden)]
     pub nameless: bool,
@@ -119,6 +122,7 @@ impl Default for Builder {
         Self {
             memory: None,
             graphs: false,
+            unwinds: false,
             nameless: false,
             spent: Duration::ZERO,
             max_depth: None,

@@ -4,6 +4,7 @@ mod behaviour;
 mod counts;
 mod crowd;
 mod examples;
+mod farewell;
 mod found;
 mod freed;
 mod hunt;
