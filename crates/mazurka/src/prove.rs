@@ -139,6 +139,11 @@ pub enum ProveError {
         "there is no rule for `{0}`: put the reason to stop into the loop's condition, or explore the program with `mazurka symbolic` or `mazurka check`"
     )]
     Leave(&'static str),
+    /// A goal of its own about a program whose objects know processes by their number.
+    #[error(
+        "a box may hold copies of processes, some of them, or others, and reader–writer locks, condition variables, barriers and locks that are tried know the processes of the file by their number: state what is to hold with `ensures` or `invariant`, and prove that"
+    )]
+    ToldApart,
     /// Nothing satisfies what the program requires: everything follows from that, and nothing is
     /// shown by it.
     #[error("no initial values satisfy what the program `requires`, so there is nothing to prove")]
@@ -269,6 +274,9 @@ impl Theory<'_> {
                 formula: mazurka_logic::stated(self.program),
             });
         };
+        if self.program.tells_processes_apart {
+            return Err(ProveError::ToldApart);
+        }
         let wrong = |error| ProveError::Goal {
             text: text.to_owned(),
             error,

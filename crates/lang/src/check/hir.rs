@@ -110,6 +110,9 @@ pub struct Program {
     /// Where statements stand that the checker has made of others, such as `acquire(s)`: labels
     /// show the text, and nothing in them is stated by the file.
     pub lowered: FxHashSet<Span>,
+    /// Whether it has objects that know processes by their number, such as reader–writer locks: two
+    /// copies of a process would be one to them.
+    pub tells_processes_apart: bool,
     /// The arrays that stand in several copies, in a program that was made to be explored
     /// (`run/symbolic/split.rs`); none in one that was read.
     pub split: Vec<Split>,

@@ -164,6 +164,7 @@ impl<'s> Checker<'s> {
                 members.push(shown(members.len(), Some(instance)));
             }
         }
+        self.program.tells_processes_apart = true;
         self.processes = Processes {
             told_apart: true,
             count: members.len() as u32 - 1,
