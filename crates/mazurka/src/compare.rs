@@ -30,7 +30,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use mazurka_core::record::{Ending, ProgramRecord, Record, Run};
+use mazurka_core::record::{Binding, Ending, ProgramRecord, Record, Run};
 use mazurka_core::{
     Bound, Execution, Kinds, Limits, Narrator, Schedule, Semantics, StopReason, Verdict, ending,
 };
@@ -115,7 +115,7 @@ pub struct CompareRecord {
     pub observed: Vec<String>,
     /// How many outcomes each program has; where values are unknown, how many classes of runs.
     pub outcomes: [u64; 2],
-    /// Whether one of the programs can run for ever, which is not compared.
+    /// Whether one of the programs has loops and so may run for ever, which is not compared.
     pub endless: bool,
     /// An outcome that only one of them has.
     pub difference: Option<Difference>,
@@ -126,6 +126,10 @@ pub struct CompareRecord {
 pub struct Difference {
     /// The program that has it: 0 or 1.
     pub of: usize,
+    /// The unknown values for which only that program has it, by name; those of the other program
+    /// among them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<Binding>,
     /// A run that ends like this.
     pub run: Run,
 }
@@ -323,7 +327,9 @@ impl Program {
             }
             (true, ..) => return Err(Refused::NotMaz.into()),
         };
-        let endless = compared.found.iter().any(|found| found.livelock.is_some());
+        let endless = both.iter().any(
+            |program| on_front!(program.language, front => front.machine(options).may_repeat()),
+        );
         let head = Head::new("compare", compared.algorithm, options, Kinds::NONE);
         let mut record = self.record_of(head, &compared.found[0], Vec::new());
         let more = &compared.found[1];
@@ -416,10 +422,7 @@ fn same_type(one: (&hir::Program, hir::Type), two: (&hir::Program, hir::Type)) -
 /// The names of the variables that a program observes.
 fn observed(program: &hir::Program) -> Vec<String> {
     let all = program.vars.iter().enumerate();
-    let seen = all.filter(|(at, _)| {
-        let observe = program.observe.as_ref();
-        observe.is_none_or(|some| some.iter().any(|var| var.0 as usize == *at))
-    });
+    let seen = all.filter(|&(at, _)| program.observes(at));
     seen.map(|(_, var)| var.name.clone()).collect()
 }
 
@@ -458,7 +461,11 @@ fn numbers(
         let run = on_front!(both[of].language, front => {
             retell(&mut front.machine(options), schedule).run
         });
-        Some(Difference { of, run })
+        Some(Difference {
+            of,
+            values: Vec::new(),
+            run,
+        })
     });
     Compared {
         outcomes: [0, 1].map(|of: usize| met[of].outcomes.met.len() as u64),
@@ -532,11 +539,13 @@ fn for_all(
                     0 => &mut one,
                     _ => &mut two,
                 };
-                shown(machine, &schedule, &valuation, options, &mut met[of].found)
+                let found = &mut met[of].found;
+                let (values, run) = shown(machine, &schedule, &valuation, options, found)?;
+                Some(Difference { of, values, run })
             });
             match shown {
-                Some(run) => {
-                    difference = Some(Difference { of, run });
+                Some(shown) => {
+                    difference = Some(shown);
                     break 'found;
                 }
                 None => met[of].found.add_bound(Bound::Undecided),
@@ -556,14 +565,14 @@ fn for_all(
     })
 }
 
-/// A run with values. None if it leaves the range of numbers that runs have, which is then a bound.
+/// The values, and a run with them. None if it leaves the range of numbers that runs have, which is then a bound.
 fn shown(
     machine: &mut SymbolicMachine,
     schedule: &Schedule,
     valuation: &Valuation,
     options: &Options,
     found: &mut Findings,
-) -> Option<Run> {
+) -> Option<(Vec<Binding>, Run)> {
     options.show();
     follow(machine, schedule);
     let run = machine.concrete_with(valuation);
@@ -571,5 +580,5 @@ fn shown(
     let bounds = gives_up(&mut machine, &run.schedule, options);
     let fits = bounds.is_empty();
     bounds.into_iter().for_each(|bound| found.add_bound(bound));
-    fits.then(|| retell(&mut machine, &run.schedule).run)
+    fits.then(|| (run.values, retell(&mut machine, &run.schedule).run))
 }

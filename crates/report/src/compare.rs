@@ -1,7 +1,7 @@
 //! The answer of `compare`.
 
 use mazurka_core::Verdict;
-use mazurka_core::record::{Ending, ProgramRecord, Record, Run};
+use mazurka_core::record::{Binding, Ending, ProgramRecord, Record, Run};
 
 use crate::events::{Columns, bindings};
 use crate::verdict::cut;
@@ -16,10 +16,12 @@ pub struct Sides<'a> {
     pub outcomes: [u64; 2],
     /// Whether the second was only to have no others than the first.
     pub within: bool,
-    /// Whether one of them can run for ever.
+    /// Whether one of them may run for ever.
     pub endless: bool,
     /// Which program has an outcome that the other has not, and a run that ends like this.
     pub only: Option<(usize, &'a Run)>,
+    /// The unknown values for which that is so.
+    pub values: &'a [Binding],
 }
 
 /// Whether two programs end in the same ways, and a run of one that ends as none of the other does.
@@ -52,9 +54,13 @@ pub fn compared(record: &Record, sides: &Sides<'_>, view: &View) -> String {
     };
     text += &cut(record, view);
     if sides.endless {
-        text += "One of them can run for ever; such runs are not compared.\n";
+        text +=
+            "Runs without an end are not compared, and with the loops here there may be some.\n";
     }
     if let Some((of, run)) = sides.only {
+        if !sides.values.is_empty() {
+            text += &format!("for {}:\n", bindings(sides.values));
+        }
         let columns = Columns::fitting(std::slice::from_ref(run), view);
         text += &columns.steps(run, 0..run.steps.len(), None, paint);
         let end = match run.ending {

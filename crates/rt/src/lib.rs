@@ -67,6 +67,7 @@ mod check;
 mod choose;
 mod clock;
 mod facts;
+mod farewell;
 mod freed;
 pub mod future;
 pub mod hint;

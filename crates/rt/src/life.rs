@@ -24,6 +24,7 @@ impl Inner {
             in_step: false,
             threads: Vec::new(),
             alive: 0,
+            given_up: None,
             unwinding: 0,
             real_panic: false,
             cells: Vec::new(),
@@ -55,7 +56,7 @@ impl Inner {
             watched: Watched::new(wishes.leaks),
             freed: Default::default(),
             #[cfg(feature = "symbolic")]
-            unknowns: crate::unknowns::Unknowns::new(wishes.decisions()),
+            unknowns: crate::unknowns::Unknowns::new(wishes),
         }
     }
 
@@ -116,7 +117,7 @@ impl Inner {
         thread.spurious = [0; 3];
         thread.locals.forget();
         thread.asking.reset();
-        (thread.ended, thread.destroys) = (0, None);
+        (thread.ended, thread.destroys, thread.leaving) = (0, None, false);
         thread.name.clone_from(&start.name);
         thread.started = start.place;
         (thread.panicked, thread.failure, thread.learned) = (false, None, None);
@@ -147,6 +148,7 @@ impl Inner {
         self.alive -= 1;
         // What is leaked is a failure of the thread that ends last.
         if self.alive == 0
+            && self.given_up.is_none()
             && let Some(leak) = self.leaked()
         {
             let site = self.failure(leak);
@@ -230,7 +232,7 @@ impl Inner {
     /// Notes that the current thread ends by a panic. The panic hook has seen it, unless it was
     /// resumed (`std::panic::resume_unwind`).
     pub fn ends_by(&mut self, payload: &(dyn Any + Send)) {
-        if self.me().failure.is_some() {
+        if self.me().failure.is_some() || self.given_up.is_some() {
             return;
         }
         let learned = self.me().learned.take();
@@ -328,6 +330,7 @@ impl ThreadState {
             failure: None,
             learned: None,
             locals: Default::default(),
+            leaving: false,
             ended: 0,
             destroys: None,
             asking: Default::default(),

@@ -200,6 +200,8 @@ pub(crate) struct ThreadState {
     /// The same for the last thread that it has joined, if that had panicked.
     pub learned: Option<u32>,
     pub locals: Locals,
+    /// Whether it unwinds because its execution is given up.
+    pub leaving: bool,
     /// Its own time in `Asking::family` when it ended.
     pub ended: u32,
     /// The `Arc` whose value it destroys, if another thread might have done it instead.
@@ -291,6 +293,8 @@ pub(crate) struct Inner {
     pub in_step: bool,
     pub threads: Vec<ThreadState>,
     pub alive: usize,
+    /// The number of steps that are left, if the execution is given up.
+    pub given_up: Option<u32>,
     /// Number of threads that unwind.
     pub unwinding: usize,
     /// Whether the real thread panics, whatever the threads of the model do.
@@ -403,6 +407,9 @@ impl World {
     /// Suspends the current thread, which has announced its next operation.
     #[inline]
     pub fn suspend(&self, pending: Pending) {
+        if self.inner.borrow().given_up.is_some() {
+            return self.last_step(pending);
+        }
         let yielder = {
             let mut inner = self.inner.borrow_mut();
             inner.is_unwinding();
@@ -419,6 +426,9 @@ impl World {
         #[allow(unsafe_code)]
         unsafe {
             (*yielder).suspend(Request::Turn);
+        }
+        if self.inner.borrow().given_up.is_some() {
+            return self.leave(pending);
         }
         if let Some(access) = pending.access
             && !self.inner.borrow_mut().uses_cell(access.first, &pending)
@@ -443,6 +453,9 @@ impl World {
     pub fn spawn(&self, start: Start) -> ProcessId {
         if self.memory.is_some() {
             self.before_spawn(Pending::new(None, ("thread", "spawn"), start.place));
+        }
+        if self.inner.borrow().given_up.is_some() {
+            self.rest_for_ever();
         }
         let yielder = {
             let mut inner = self.inner.borrow_mut();

@@ -89,6 +89,7 @@ pub(super) fn compare(args: &CompareArgs) -> Result<Exit, Refusal> {
             within: args.within,
             endless: whole.endless,
             only: only.map(|difference| (difference.of, &difference.run)),
+            values: only.map_or(&[], |difference| &difference.values),
         };
         Ok(mazurka_report::compared(
             record,

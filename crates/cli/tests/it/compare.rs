@@ -30,6 +30,13 @@ fn unknown_values_are_the_same_in_both() {
     assert_eq!(told["difference"]["run"]["inputs"][0]["value"], "3");
     let said = compare(N, &other, &["--set", "n=4"]);
     assert_eq!(said.code, 0, "{said:?}");
+    // A value that only the other program asks for is told.
+    let asks = "var x: int = 0  process { let a = input(bool); if a { x := 1 } }";
+    let chooses = "var x: int = 0  process { x := choose(0..2) }";
+    let said = compare(asks, chooses, &[]);
+    assert_eq!(said.code, 1, "{said:?}");
+    assert!(said.out.contains("for 0#0 = "), "{said:?}");
+    assert_eq!(compare(chooses, asks, &["--within"]).code, 0);
     // What is required counts.
     let fewer = format!("{N} requires n > 0");
     assert_eq!(compare(N, &fewer, &["--within"]).code, 0);
@@ -58,7 +65,10 @@ fn a_run_without_an_end_has_no_outcome() {
     let loops = "var x: int = 0  process { while x == 0 { x := choose(0..2) } }";
     let said = compare(ends, loops, &[]);
     assert_eq!(said.code, 0, "{said:?}");
-    assert!(said.out.contains("run for ever"), "{said:?}");
+    assert!(
+        said.out.contains("without an end are not compared"),
+        "{said:?}"
+    );
 }
 
 #[test]
@@ -85,6 +95,9 @@ fn what_cannot_be_compared_is_refused() {
         assert!(said.err.contains(says), "{said:?}");
     }
     assert_eq!(compare(x, y, &["--observe", "x"]).code, 0);
+    // What processes synchronise with is no result.
+    let takes = "semaphore s = 1  var x: int = 0  process { x := 1; acquire(s) }";
+    assert_eq!(compare(x, takes, &[]).code, 0);
     let said = with_input(&["compare", "-", "-"], x);
     assert_eq!(said.code, 3, "{said:?}");
 }

@@ -356,6 +356,15 @@ pub enum Place {
 }
 
 impl Program {
+    /// Whether a shared variable, by its index, is a result: one that `observe` names, or, if it
+    /// names none, any that is no object to synchronise with.
+    pub fn observes(&self, var: usize) -> bool {
+        match &self.observe {
+            Some(named) => named.iter().any(|id| id.0 as usize == var),
+            None => !self.vars[var].object,
+        }
+    }
+
     /// A value as the source would write it.
     pub fn show(&self, value: i64, ty: Type) -> String {
         match ty {

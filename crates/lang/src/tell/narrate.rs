@@ -476,11 +476,7 @@ impl Narrator for Machine {
 
     fn bindings(&self, observed_only: bool) -> Vec<Binding> {
         let vars = self.code.program.vars.iter().enumerate();
-        let observed = |at: usize| match (&self.code.program.observe, observed_only) {
-            (Some(observed), true) => observed.iter().any(|var| var.0 as usize == at),
-            _ => true,
-        };
-        vars.filter(|(at, _)| observed(*at))
+        vars.filter(|&(at, _)| !observed_only || self.code.program.observes(at))
             .map(|(at, var)| {
                 let first = self.code.first_cells[at] as usize;
                 let cells = &self.state.cells[first..first + var.len.unwrap_or(1) as usize];

@@ -381,11 +381,16 @@ macro_rules! atomic {
             ) -> Result<$value, $value> {
                 let verb = "compare_exchange_weak";
                 let place = Location::caller();
-                if let Some(world) = world()
+                if let Some(world) = world().filter(|world| world.memory.is_some())
                     && world.spuriously(Spurious::Failure, place)
                 {
                     let this = self.here(world);
-                    return Err(this.read_failing(world, [success, failure], (verb, place)));
+                    let old = this.read_failing(world, [success, failure], (verb, place));
+                    if old != current {
+                        // It fails anyway, which is another execution.
+                        world.discard();
+                    }
+                    return Err(old);
                 }
                 let wanted = Exchange { verb, current, new, success, failure };
                 self.exchange(wanted, place)
@@ -426,9 +431,6 @@ macro_rules! atomic {
             ) -> $value {
                 let [success, failure] = orders;
                 check_exchange(success, failure);
-                if world.memory.is_none() {
-                    return self.load(failure);
-                }
                 let orders = Self::chosen(world, orders, what);
                 self.here(world).update_weakly(world, orders, &|_| None, what).0
             }
@@ -454,6 +456,11 @@ macro_rules! atomic {
                 let cell = this.cell(world);
                 world.turn(Pending::write(cell, (Self::KIND, verb), place));
                 let result = this.0.value.compare_exchange(current, new, success, failure);
+                if verb == "compare_exchange_weak" && result.is_ok() && world.fails_spuriously() {
+                    this.0.value.store(current, Ordering::Relaxed);
+                    world.inner.borrow_mut().read_value(cell, failure);
+                    return Err(current);
+                }
                 {
                     let mut inner = world.inner.borrow_mut();
                     match result {

@@ -2,7 +2,9 @@
 
 mod behaviour;
 mod counts;
+mod crowd;
 mod examples;
+mod farewell;
 mod found;
 mod freed;
 mod hunt;

@@ -15,6 +15,7 @@
 
 use mazurka_memory::{Effect, MemoryOrder, Value};
 
+use super::made_at;
 use super::regions::Count;
 use crate::names::entry;
 use crate::world::{Inner, Pending, Place, World};
@@ -135,25 +136,35 @@ impl World {
     }
 
     /// Drops a reference. `last` tells whether it is the last of this run; `matters` whether there
-    /// is a destructor.
-    pub(super) fn drop_arc(&self, at: usize, last: bool, matters: bool, place: Place) {
+    /// is a destructor; `place` where it is dropped, if that is known.
+    pub(super) fn drop_arc(&self, at: usize, last: bool, matters: bool, place: Option<Place>) {
         let cell = self.inner.borrow_mut().count_cell(at);
         let Some(cell) = cell else {
             if matters && !last {
                 self.inner.borrow_mut().drops(at);
             }
+            // The fence of the last drop also acquires what `weak_count` has read.
+            let asked = last && self.inner.borrow_mut().weak_cell(at).is_some();
+            if asked {
+                self.last_drop(place.unwrap_or_else(|| made_at(at)));
+            }
             return;
         };
+        let place = place.unwrap_or_else(|| made_at(at));
         let less = |count| Effect::Write(count - 1);
         let orders = [MemoryOrder::Release, MemoryOrder::Relaxed];
         let others = self.update_count(cell, orders, &less, ("drop", place));
         self.progress();
         if others == 0 {
-            self.fence(
-                MemoryOrder::Acquire,
-                Pending::new(None, (KIND, "last drop"), place),
-            );
+            self.last_drop(place);
         }
+    }
+
+    /// Makes the fence before a value is destroyed or given out, as std does: it acquires
+    /// everything that relaxed accesses to the counts have read.
+    fn last_drop(&self, place: Place) {
+        let pending = Pending::new(None, (KIND, "last drop"), place);
+        self.fence(MemoryOrder::Acquire, pending);
     }
 
     /// Returns the cell of the count of an `Arc` that the code asks for.
@@ -180,7 +191,12 @@ impl World {
         let orders = [MemoryOrder::Acquire, MemoryOrder::Relaxed];
         let others = self.update_count(cell, orders, &take, (verb, place));
         self.took_lock();
-        others == 0
+        let taken = others == 0;
+        let asked = taken && self.inner.borrow_mut().weak_cell(at).is_some();
+        if asked && verb == "try_unwrap" {
+            self.last_drop(place);
+        }
+        taken
     }
 
     /// Returns the number of other references.
@@ -218,8 +234,14 @@ impl World {
         }
     }
 
-    /// Clones or drops a weak reference.
-    pub(super) fn change_weak(&self, at: usize, verb: &'static str, by: Value, place: Place) {
+    /// Clones or drops a weak reference, at this place if it is known.
+    pub(super) fn change_weak(
+        &self,
+        at: usize,
+        verb: &'static str,
+        by: Value,
+        place: Option<Place>,
+    ) {
         let cell = self.inner.borrow_mut().weak_cell(at);
         if let Some(cell) = cell {
             let order = match by {
@@ -228,6 +250,7 @@ impl World {
             };
             let change = |count| Effect::Write(count + by);
             let orders = [order, MemoryOrder::Relaxed];
+            let place = place.unwrap_or_else(|| made_at(at));
             self.update_count(cell, orders, &change, (verb, place));
             self.progress();
         }
