@@ -12,6 +12,7 @@
 //! | run one execution, by hand, and again | [`run`], [`step`], [`replay`], [`permute`] |
 //! | build a net, and search it for a state | [`unfold`], [`reach`] |
 //! | look at all initial values at once | [`symbolic`], [`prove`] |
+//! | run C and C++ | [`native`] |
 //! | choose who decides conditions | [`solving`] |
 //! | measure the engines | [`mod@bench`] |
 //! | read an answer | [`record`] |
@@ -33,6 +34,7 @@ pub mod checkpoint;
 mod evidence;
 mod export;
 mod front;
+pub mod native;
 mod options;
 pub mod permute;
 mod pick;

@@ -13,6 +13,7 @@ mod limits;
 mod memory;
 mod mended;
 mod names;
+mod native;
 mod papers_unfolding;
 mod permute;
 mod pictures;
