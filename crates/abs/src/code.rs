@@ -218,6 +218,8 @@ pub(crate) struct ClassInfo {
     pub interfaces: Vec<u32>,
     /// The recovery block, with the exception in its first slot, and its slots.
     pub recover: Option<(u32, u32)>,
+    /// Whether a branch of the recovery block names the exception of a false `assert`.
+    pub recovers_assertions: bool,
     /// Whether a task may hold a cog whose first object is of this class while it waits.
     pub may_hold: bool,
     /// Whether an object of this class may be killed by an exception.
@@ -273,6 +275,8 @@ pub struct Code {
     /// Durations are explored at multiples of this (`check/times.rs`).
     pub(crate) unit: Value,
     pub(crate) off_grid: bool,
+    /// Whether the program asks what time it is.
+    pub(crate) asks_time: bool,
     /// Whether any step may have to wait for a condition.
     pub(crate) guarded: bool,
     pub(crate) may_loop: bool,

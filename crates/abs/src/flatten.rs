@@ -11,11 +11,12 @@
 //! | `core.original(…)`, `D.original(…)` | a call of the version that the core, or D, made |
 //! | `delta D after E when F` | D is applied after E, if the product has F |
 //!
-//! Feature models are not looked at: any product that is declared is taken for valid.
+//! Whether the feature model allows the product is asked in [`features`](crate::features).
 
 use mazurka_diagnostics::{Diagnostic, Span, nearest};
 use rustc_hash::FxHashMap;
 
+use crate::features;
 use crate::syntax::ast::{Class, Expr, ExprKind, Item, Method, Module, Name};
 use crate::syntax::parser::Model;
 use crate::syntax::variability::{
@@ -333,6 +334,8 @@ impl Flattener<'_> {
                 );
             }
         }
+        let allowed = features::check(self.variability, &found.name, &features);
+        self.mistakes.extend(allowed);
         let wanted = |clause: &&DeltaClause| match &clause.when {
             None => true,
             Some(when) => holds(when, &features),
@@ -367,6 +370,7 @@ impl Flattener<'_> {
             for modifier in &delta.modifiers {
                 if let Modifier::Adds(item) = modifier
                     && delta.uses.is_none()
+                    && delta.within.is_none()
                 {
                     let name = declared(&mut item.clone()).clone();
                     if !name.text.contains('.') {
@@ -472,6 +476,7 @@ impl Flattener<'_> {
                 }
             }
         }
+        self.mistakes.extend(delta.left_out.iter().cloned());
         for modifier in &delta.modifiers {
             self.modify(modifier, delta, &values);
         }
@@ -487,7 +492,10 @@ impl Flattener<'_> {
                 if let Some(home) = self.modules.iter().position(declares) {
                     return Some(home);
                 }
-                String::new()
+                delta
+                    .within
+                    .as_ref()
+                    .map_or(String::new(), |w| w.text.clone())
             }
         };
         let found = self
@@ -530,7 +538,15 @@ impl Flattener<'_> {
                 let name = declared(&mut item);
                 let full = name.clone();
                 name.text = short(&full.text).to_owned();
-                let Some(home) = self.home(&full, delta) else {
+                let within = |module: &Module| {
+                    let within = delta.within.as_ref();
+                    within.is_some_and(|within| within.text == module.name.text)
+                };
+                let within = match full.text.contains('.') {
+                    true => None,
+                    false => self.modules.iter().position(within),
+                };
+                let Some(home) = within.or_else(|| self.home(&full, delta)) else {
                     return;
                 };
                 if let Item::Class(class) = &item {
@@ -608,7 +624,11 @@ impl Flattener<'_> {
                     let gone =
                         |known: &Name| removes.iter().any(|r| short(&r.text) == short(&known.text));
                     class.implements.retain(|known| !gone(known));
-                    class.implements.extend(adds.iter().cloned());
+                    // Older deltas may name again what a class implements.
+                    let known = class.implements.clone();
+                    let new =
+                        |name: &&Name| !delta.old || known.iter().all(|k| k.text != name.text);
+                    class.implements.extend(adds.iter().filter(new).cloned());
                 }
                 for change in changes {
                     self.change_class(place, change, delta, values);

@@ -29,7 +29,7 @@ use crate::Machine;
 use crate::code::{Code, Op};
 use crate::effects::Effects;
 use crate::heap::{CLOCK, OUTPUT, Task};
-use crate::pure::{Evaluator, Registers};
+use crate::pure::{Calls, Evaluator, Registers};
 use crate::value::Value;
 
 /// Why a program has no net.
@@ -235,7 +235,7 @@ impl Machine {
                     pc: start,
                     base: 0,
                     stack: &mut stack,
-                    calls: &mut Vec::new(),
+                    calls: &mut Calls::default(),
                     fuel: &mut self.max_local.clone(),
                 });
                 add(stack

@@ -7,8 +7,8 @@ use crate::step::{Cpu, Happening, Listener, Undo, touch};
 use crate::value::Value;
 
 impl<L: Listener> Cpu<'_, L> {
-    /// Where an exception leads: to a handler, or to the recovery block, which is not asked about
-    /// assertions. None if it has ended the task, and killed its object.
+    /// Where an exception leads: to a handler, or to the recovery block, which is asked about
+    /// assertions only if it names them. None if it has ended the task, and killed its object.
     pub(crate) fn throw(&mut self, pc: u32, exception: Value, task: &mut Task) -> Option<u32> {
         let recovered_from = match task.recovers {
             true => task.stack.first().cloned(),
@@ -18,10 +18,11 @@ impl<L: Listener> Cpu<'_, L> {
             return Some(handler);
         }
         let class = self.state.objects[task.object as usize].class;
+        let class = &self.code.classes[class as usize];
         let failed = self.is_assertion(&exception);
-        if let Some((recover, slots)) = self.code.classes[class as usize].recover
+        if let Some((recover, slots)) = class.recover
             && !task.recovers
-            && !failed
+            && (!failed || class.recovers_assertions)
         {
             self.listener.hear(|| Happening::Threw(exception.clone()));
             task.recovers = true;
@@ -42,7 +43,7 @@ impl<L: Listener> Cpu<'_, L> {
             Some(original) if !failed => original,
             _ => exception,
         };
-        if task.kept && !failed {
+        if task.kept && !self.is_assertion(&exception) {
             self.listener.hear(|| Happening::Threw(exception.clone()));
             task.life = Life::Thrown;
             self.end(task, Some(exception));

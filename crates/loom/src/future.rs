@@ -2,13 +2,13 @@
 
 use std::task::Waker;
 
-use mazurka_rt::sync::Mutex;
+use mazurka_rt::sync::{Mutex, PoisonError};
 
 pub use mazurka_rt::future::block_on;
 
 /// A place for the waker of a task, which other threads take to wake it.
 ///
-/// A task that registers while another thread takes the waker is woken at once.
+/// A task that registers while another thread takes the waker does so before or after.
 #[derive(Debug, Default)]
 pub struct AtomicWaker(Mutex<Option<Waker>>);
 
@@ -22,10 +22,10 @@ impl AtomicWaker {
     /// Puts a waker there, in place of the one before.
     #[track_caller]
     pub fn register(&self, waker: Waker) {
-        match self.0.try_lock() {
-            Ok(mut place) => *place = Some(waker),
-            Err(_) => waker.wake(),
-        }
+        let mut place = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = place.replace(waker);
+        drop(place);
+        drop(before);
     }
 
     /// Puts a clone of a waker there.
@@ -45,10 +45,7 @@ impl AtomicWaker {
     /// Takes the waker.
     #[track_caller]
     pub fn take_waker(&self) -> Option<Waker> {
-        let mut place = self
-            .0
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut place = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         place.take()
     }
 }

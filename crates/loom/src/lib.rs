@@ -12,8 +12,10 @@
 //! What is different:
 //! - [`explore`], [`stop_exploring`] and [`skip_branch`] do nothing: everything is explored.
 //! - `max_threads` and `max_branches` do not limit what can be explored.
-//! - `preemption_bound` and `max_permutations` do not make a search smaller; a test that sets a
-//!   bound on preemptions is cut after 60 seconds, unless it sets a time.
+//! - Statics live for ever, as in Rust: loom drops those of `lazy_static!` when the first thread
+//!   ends, and fails if another thread uses one afterwards.
+//! - `preemption_bound` is for searches that do not end without it: see
+//!   [`Builder::preemption_bound`](model::Builder::preemption_bound).
 //! - Checkpoints are not written: a failure has a schedule that replays it.
 //!
 //! ```

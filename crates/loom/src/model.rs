@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
-/// A test that bounds preemptions and no time is cut after so long.
-const BOUNDED: Duration = Duration::from_secs(60);
+/// A test that bounds preemptions and no time is cut after so long, and then once more.
+const BOUNDED: Duration = Duration::from_secs(30);
 
 /// loom's settings. [`Builder::new`] reads loom's variables and those of `mazurka-rt`.
 #[derive(Debug)]
@@ -20,7 +21,11 @@ pub struct Builder {
     pub max_permutations: Option<usize>,
     /// Limit on time (`LOOM_MAX_DURATION`, in seconds).
     pub max_duration: Option<Duration>,
-    /// Cuts the search after 60 seconds, unless it has a limit on time (`LOOM_MAX_PREEMPTIONS`).
+    /// Limit on preemptions, for a search that is too large without one (`LOOM_MAX_PREEMPTIONS`).
+    ///
+    /// First everything is explored, within the limit on time (30 seconds if there is none). If
+    /// that does not end, the interleavings with so few preemptions are, under sequential
+    /// consistency and within the same limit.
     pub preemption_bound: Option<usize>,
     /// Not written.
     pub checkpoint_file: Option<PathBuf>,
@@ -72,6 +77,7 @@ impl Builder {
         F: Fn() + Sync + Send + 'static,
     {
         let mut builder = mazurka_rt::Builder::new();
+        builder.nameless = true;
         let bounded = self.preemption_bound.map(|_| BOUNDED);
         builder.time_limit = self.max_duration.or(builder.time_limit).or(bounded);
         let most = self.max_permutations.map(|most| most as u64);
@@ -82,7 +88,18 @@ impl Builder {
         builder.leaks = true;
         // Of what happens for no reason loom has this.
         builder.spurious_polls = 1;
-        builder.check(f);
+        let Some(bound) = self.preemption_bound else {
+            builder.check(f);
+            return;
+        };
+        let f = Arc::new(f);
+        let again = f.clone();
+        let summary = builder.clone().check(move || f());
+        if !summary.is_complete() && builder.replay.is_none() {
+            builder.memory = Some(mazurka_rt::Memory::Sc);
+            builder.max_preemptions = Some(u32::try_from(bound).unwrap_or(u32::MAX));
+            builder.check(move || again());
+        }
     }
 }
 

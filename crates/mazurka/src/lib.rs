@@ -11,6 +11,7 @@
 //! | get a verdict, explore and count | [`search`], [`checkpoint`], [`profile`] |
 //! | run one execution, by hand, and again | [`run`], [`step`], [`replay`], [`permute`] |
 //! | build a net, and search it for a state | [`unfold`], [`reach`] |
+//! | compare two programs | [`compare`] |
 //! | look at all initial values at once | [`symbolic`], [`prove`] |
 //! | run C and C++ | [`native`] |
 //! | choose who decides conditions | [`solving`] |
@@ -31,6 +32,7 @@
 
 pub mod bench;
 pub mod checkpoint;
+pub mod compare;
 mod evidence;
 mod export;
 mod front;

@@ -181,7 +181,7 @@ impl Program {
                 let wanted = Wanted {
                     command: "check",
                     memory,
-                    seed: None,
+                    draws: None,
                 };
                 asked.search_weakly(wanted, options, watch)
             }
@@ -313,10 +313,7 @@ impl Program {
             let wanted = Wanted {
                 command: "explore",
                 memory,
-                seed: match algorithm {
-                    Algorithm::Random(walks) => Some(walks.seed),
-                    _ => None,
-                },
+                draws: algorithm.samples().then_some(algorithm),
             };
             return asked.search_weakly(wanted, options, watch);
         }

@@ -32,7 +32,7 @@ use std::time::{Duration, Instant};
 
 use mazurka_core::record::{Kind, KindsRecord, Record, Run, VERSION, Witness};
 use mazurka_core::{Bound, Counts, Kinds, Scope, StopReason, Verdict};
-use mazurka_explore::{Budget, Watch};
+use mazurka_explore::{Algorithm, Budget, Watch};
 use mazurka_lang::Code;
 
 use crate::replay::Recording;
@@ -80,8 +80,8 @@ impl Program {
         let races = answer.races;
         let outcome = Outcome::new(command, &question, answer, budget.elapsed());
         let mut record = self.weak_record(memory, options, outcome);
-        if wanted.seed.is_some() {
-            record.algorithm = "random".to_owned();
+        if let Some(draws) = wanted.draws {
+            record.algorithm = draws.to_string();
         }
         // What is behind a race is not explored, so it is not known to be out of reach.
         let reached = options.reached.clone().filter(|_| !races);
@@ -120,7 +120,7 @@ impl Program {
             memory: wanted.memory,
             counted,
             stops,
-            seed: wanted.seed,
+            draws: wanted.draws,
             options,
         }
     }
@@ -288,8 +288,8 @@ impl Program {
 pub(crate) struct Wanted {
     pub command: &'static str,
     pub memory: Memory,
-    /// Draw executions at random, the same for the same number, in place of exploring all.
-    pub seed: Option<u64>,
+    /// Draw executions by this algorithm, in place of exploring all.
+    pub draws: Option<Algorithm>,
 }
 
 /// Why a recorded run does not come again.

@@ -243,6 +243,12 @@ pub trait Program {
     /// Makes the pending access of a thread.
     fn answer(&mut self, thread: ThreadId, value: Value);
 
+    /// The run is about to be taken back, perhaps before its end. A program whose threads own
+    /// something may let them go on by itself, so that they give it back. `last` is the value of
+    /// the last write in mo among those made, of each location that has one: who reads it stays
+    /// consistent. It is not called where a race was met, since what comes then means nothing.
+    fn leave(&mut self, _last: &[Option<Value>]) {}
+
     /// Takes each thread back to where it had so many answers. It may go back further, and then
     /// says in `answers` how many each has kept.
     fn rewind(&mut self, answers: &mut [u32]);
@@ -284,6 +290,10 @@ impl<P: Program> Program for &mut P {
 
     fn answer(&mut self, thread: ThreadId, value: Value) {
         (**self).answer(thread, value);
+    }
+
+    fn leave(&mut self, last: &[Option<Value>]) {
+        (**self).leave(last);
     }
 
     fn rewind(&mut self, answers: &mut [u32]) {

@@ -18,6 +18,12 @@ pub(crate) struct Runner<P> {
     /// Threads to run, and how far.
     open: Vec<(ThreadId, u32)>,
     answers: Vec<u32>,
+    /// How many answers the program has got.
+    answered: u64,
+    /// The last write in mo of each location among those made, and the values of these.
+    last: (Vec<Slot>, Vec<Option<Value>>),
+    /// Whether the run has met a race.
+    races: bool,
 }
 
 /// Whether an action makes an event.
@@ -64,11 +70,20 @@ impl<P: Program> Runner<P> {
             actions: Vec::new(),
             open: Vec::new(),
             answers: Vec::new(),
+            answered: 0,
+            last: Default::default(),
+            races: false,
         }
     }
 
     pub(crate) fn initial_threads(&self) -> u32 {
         self.program.initial_threads()
+    }
+
+    /// How many answers the program has got, those of runs that were repeated included.
+    #[inline]
+    pub(crate) fn answered(&self) -> u64 {
+        self.answered
     }
 
     pub(crate) fn initial_value(&self, loc: Loc) -> Value {
@@ -152,6 +167,13 @@ impl<P: Program> Runner<P> {
             let answers = last.map_or(0, |last| graph.event(last).answers);
             self.answers.push(answers);
         }
+        if !P::INDEPENDENT {
+            if !std::mem::take(&mut self.races) {
+                self.program.leave(&self.last.1);
+            }
+            self.last.0.clear();
+            self.last.1.clear();
+        }
         self.program.rewind(&mut self.answers);
         for (at, &answers) in self.answers.iter().enumerate() {
             let events = graph.thread(ThreadId(at as u32));
@@ -164,6 +186,26 @@ impl<P: Program> Runner<P> {
             while *made > 0 && !is_made(*made) {
                 *made -= 1;
             }
+        }
+    }
+
+    /// Notes that the execution has met a race.
+    pub(crate) fn meets_race(&mut self) {
+        self.races = true;
+    }
+
+    /// Notes a write that the program makes.
+    fn note_write(&mut self, graph: &Graph, slot: Slot) {
+        let event = graph.event(slot);
+        let (slots, values) = &mut self.last;
+        if slots.len() <= event.loc.index() {
+            slots.resize(event.loc.index() + 1, Slot::NONE);
+            values.resize(event.loc.index() + 1, None);
+        }
+        let last = &mut slots[event.loc.index()];
+        if *last == Slot::NONE || graph.event(*last).position < event.position {
+            *last = slot;
+            values[event.loc.index()] = Some(event.value);
         }
     }
 
@@ -225,9 +267,12 @@ impl<P: Program> Runner<P> {
 
     /// Answers a thread until it has made so many events.
     fn run(&mut self, graph: &Graph, thread: ThreadId, count: u32) {
-        let made = &mut self.made[thread.index()];
-        for &slot in &graph.thread(thread)[*made as usize..count as usize] {
+        let made = self.made[thread.index()];
+        for &slot in &graph.thread(thread)[made as usize..count as usize] {
             let event = graph.event(slot);
+            if !P::INDEPENDENT && event.kind.is_write() {
+                self.note_write(graph, slot);
+            }
             if !P::INDEPENDENT && !fits(self.program.pending(thread), event) {
                 self.program.diverged(thread);
             }
@@ -248,6 +293,7 @@ impl<P: Program> Runner<P> {
             };
             self.program.answer(thread, value);
         }
-        *made = count;
+        self.answered += u64::from(count - made);
+        self.made[thread.index()] = count;
     }
 }

@@ -10,7 +10,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::graph::{Event, Graph, Kind, PORF, Slot};
-use crate::program::ThreadId;
+use crate::program::{Loc, ThreadId};
 
 /// A step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -121,12 +121,7 @@ impl Schedule {
 
     /// The steps of the first events of each thread.
     fn until(graph: &Graph, until: Vec<u32>, last: Option<(ThreadId, u32)>) -> Self {
-        let mut order = Order {
-            graph,
-            made: vec![0; graph.threads() as usize],
-            until,
-            last,
-        };
+        let mut order = Order::new(graph, until, last);
         let mut steps = Vec::new();
         let mut current = ThreadId(0);
         while let Some(thread) = order.choose(current) {
@@ -154,9 +149,66 @@ struct Order<'a> {
     until: Vec<u32>,
     /// The event that is to come last.
     last: Option<(ThreadId, u32)>,
+    progress: Vec<Progress>,
 }
 
-impl Order<'_> {
+/// How far the accesses of a location have been made.
+#[derive(Clone, Debug, Default)]
+struct Progress {
+    /// The first index of mo whose write is wanted and has not been made.
+    missing: usize,
+    /// The last position of mo whose write has been made.
+    last: u32,
+    /// The reads that are wanted and not stuck, by the positions of what they read.
+    reads: Vec<(u32, Slot)>,
+    /// The index of the first of them that has not been made.
+    unread: usize,
+}
+
+impl<'a> Order<'a> {
+    fn new(graph: &'a Graph, until: Vec<u32>, last: Option<(ThreadId, u32)>) -> Self {
+        let mut order = Self {
+            graph,
+            made: vec![0; graph.threads() as usize],
+            until,
+            last,
+            progress: vec![Progress::default(); graph.locations() as usize],
+        };
+        for loc in (0..graph.locations()).map(Loc) {
+            let reads = graph.reads(loc).iter().copied();
+            let wanted = reads
+                .filter(|&read| graph.event(read).kind != Kind::Stuck && order.is_wanted(read));
+            let reads = wanted.map(|read| (graph.position(graph.event(read)), read));
+            let mut reads: Vec<_> = reads.collect();
+            reads.sort_unstable_by_key(|&(position, _)| position);
+            order.progress[loc.index()].reads = reads;
+            order.advance(loc);
+        }
+        order
+    }
+
+    /// Goes on to the next accesses of a location that have not been made.
+    fn advance(&mut self, loc: Loc) {
+        let mut progress = std::mem::take(&mut self.progress[loc.index()]);
+        let missing = |write| self.is_wanted(write) && !self.is_made(write);
+        let mo = self.graph.mo(loc);
+        while mo
+            .get(progress.missing)
+            .is_some_and(|&write| !missing(write))
+        {
+            progress.missing += 1;
+        }
+        let read = |at| {
+            progress
+                .reads
+                .get(at)
+                .is_some_and(|&(_, it)| self.is_made(it))
+        };
+        while read(progress.unread) {
+            progress.unread += 1;
+        }
+        self.progress[loc.index()] = progress;
+    }
     fn is_made(&self, slot: Slot) -> bool {
         slot == Slot::INITIAL || Graph::within(self.graph.event(slot), &self.made)
     }
@@ -223,39 +275,44 @@ impl Order<'_> {
         }
         let position = self.graph.position(event);
         let earlier = position - u32::from(event.kind.is_write());
-        let mo = self.graph.mo(event.loc);
-        let (before, after) = mo.split_at(earlier as usize);
-        let missing = |&write: &Slot| self.is_wanted(write) && !self.is_made(write);
-        if before.iter().any(missing) || after.iter().any(|&write| self.is_made(write)) {
+        let progress = &self.progress[event.loc.index()];
+        if progress.missing < earlier as usize || progress.last > earlier {
             return false;
         }
-        let reads = self.graph.reads(event.loc).iter();
-        let mut reads = reads.filter(|&&read| !self.is_made(read) && self.is_wanted(read));
+        // Others read what it overwrites, and must come first.
+        let reads = progress.reads[progress.unread..].iter();
+        let mut reads = reads.take_while(|(position, _)| *position <= earlier);
+        let comes_first =
+            |read| self.graph.event(read).thread != event.thread && !self.is_made(read);
         let writes = event.kind.is_write() || event.kind.reads_exclusively();
-        !writes || !reads.any(|&read| self.comes_first(read, event, earlier))
-    }
-
-    /// Whether a read must come before a write that is put after this position.
-    fn comes_first(&self, read: Slot, write: &Event, position: u32) -> bool {
-        let read = self.graph.event(read);
-        let stuck = read.kind == Kind::Stuck;
-        let own = read.thread == write.thread;
-        !stuck && !own && self.graph.write_position(read.rf) <= position
+        !writes || !reads.any(|&(_, read)| comes_first(read))
     }
 
     /// Makes the next action of a thread. Returns its outcome.
     fn make(&mut self, thread: ThreadId) -> u32 {
         let event = *self.next(thread).expect("it was chosen");
         let outcome = if event.is_access() {
-            let later = &self.graph.mo(event.loc)[self.graph.position(&event) as usize..];
+            let position = self.graph.position(&event);
+            let last = self.progress[event.loc.index()].last.max(position);
+            let later = &self.graph.mo(event.loc)[position as usize..last as usize];
             later.iter().filter(|&&write| self.is_made(write)).count() as u32
         } else if matches!(event.kind, Kind::Choice | Kind::Decision) {
             event.value as u32
         } else {
             0
         };
-        let events = 1 + u32::from(self.writes_too(&event));
-        self.made[thread.index()] += events;
+        let writes_too = self.writes_too(&event);
+        self.made[thread.index()] += 1 + u32::from(writes_too);
+        if event.is_access() {
+            let writes = writes_too || event.kind.is_write();
+            let position = self.graph.position(&event) + u32::from(writes_too);
+            let progress = &mut self.progress[event.loc.index()];
+            progress.last = match writes {
+                true => progress.last.max(position),
+                false => progress.last,
+            };
+            self.advance(event.loc);
+        }
         outcome
     }
 

@@ -18,6 +18,7 @@
 //! | [`permutations`] | the permutations of `permute` |
 //! | [`order_dot`], [`order_svg`] | the partial order of one of them |
 //! | [`orders()`] | the answer of `orders`: which orders have to be stronger or can be weaker |
+//! | [`compared`] | the answer of `compare`, and a run that shows the difference |
 //! | [`reached`] | the answer of `reach`, and the run that gets there |
 //! | [`symbolic_states`] | the final symbolic states of `symbolic` |
 //! | [`curve_svg`] | the number of symbolic states during the search |
@@ -30,6 +31,7 @@
 mod bench;
 mod bounds;
 mod chart;
+mod compare;
 mod coverage;
 mod dot;
 mod events;
@@ -63,6 +65,7 @@ mod witness;
 pub use bench::bench;
 pub use bounds::advice;
 pub use chart::{chart, chart_svg};
+pub use compare::{Sides, compared};
 pub use coverage::coverage;
 pub use dot::dot;
 pub use fit::fit;

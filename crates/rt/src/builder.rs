@@ -105,6 +105,12 @@ pub struct Builder {
     /// Explores execution graphs under sequential consistency too, for tests of the engine.
     #[doc(hidden)]
     pub graphs: bool,
+    /// Whether threads that wait when an execution is given up are unwound.
+    #[doc(hidden)]
+    pub unwinds: bool,
+    /// Whether the first thread has no name, as in loom.
+    #[doc(hidden)]
+    pub nameless: bool,
     /// The part of the time limit that searches before this one have used up.
     #[doc(hidden)]
     pub spent: Duration,
@@ -116,6 +122,8 @@ impl Default for Builder {
         Self {
             memory: None,
             graphs: false,
+            unwinds: false,
+            nameless: false,
             spent: Duration::ZERO,
             max_depth: None,
             max_steps: None,

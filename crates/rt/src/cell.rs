@@ -6,12 +6,13 @@ use std::panic::Location;
 use mazurka_core::{Mishap, MishapKind};
 use mazurka_memory::Memory;
 
+use crate::freed::OwnedMeta;
 use crate::names::Meta;
-use crate::world::{Failure, Pending, Place, World, world};
+use crate::world::{Failure, Inner, Pending, Place, World, world};
 
 pub use std::cell::{BorrowError, BorrowMutError, Cell, LazyCell, OnceCell, Ref, RefCell, RefMut};
 
-const KIND: &str = "UnsafeCell";
+pub(crate) const KIND: &str = "UnsafeCell";
 
 /// Data that threads share at their own risk; the counterpart of [`std::cell::UnsafeCell`].
 ///
@@ -21,7 +22,7 @@ const KIND: &str = "UnsafeCell";
 /// they cost no executions. Accesses through the pointer that [`get`](Self::get) returns are not
 /// checked.
 pub struct UnsafeCell<T: ?Sized> {
-    meta: Meta,
+    meta: OwnedMeta,
     inner: std::cell::UnsafeCell<T>,
 }
 
@@ -43,7 +44,7 @@ impl<T> UnsafeCell<T> {
     #[track_caller]
     pub const fn const_new(value: T) -> Self {
         Self {
-            meta: Meta::new(),
+            meta: OwnedMeta::new(),
             inner: std::cell::UnsafeCell::new(value),
         }
     }
@@ -52,6 +53,8 @@ impl<T> UnsafeCell<T> {
     #[track_caller]
     pub fn into_inner(self) -> T {
         self.check(true, Location::caller());
+        // It has been taken apart, not dropped.
+        std::mem::forget(self.meta);
         self.inner.into_inner()
     }
 }
@@ -155,12 +158,52 @@ fn plain(world: &World, meta: &Meta) -> u32 {
 /// Checks an access under a memory model. Returns how many answers the thread has got.
 fn check_weakly(world: &World, cell: u32, writes: bool, place: Place) -> u32 {
     let verb = if writes { "write" } else { "read" };
-    world.plain(cell, writes, Pending::new(None, (KIND, verb), place));
+    let pending = Pending::new(None, (KIND, verb), place);
+    check_there(world, cell, &pending);
+    world.plain(cell, writes, pending);
+    check_there(world, cell, &pending);
     world.answers()
+}
+
+/// Ends the current thread if the cell has been dropped.
+fn check_there(world: &World, cell: u32, pending: &Pending) {
+    let mut inner = world.inner.borrow_mut();
+    if let Some(end) = inner.cells[cell as usize].end {
+        inner.uses_freed(cell, end, pending);
+        drop(inner);
+        world.rest_for_ever();
+    }
+}
+
+/// Notes that the current thread drops a cell: a write, that must come after all accesses.
+pub(crate) fn drops(world: &World, cell: u32) {
+    let after = world.inner.borrow_mut().me().pending.place;
+    if world.memory.is_some() {
+        return world.plain(cell, true, Pending::new(None, (KIND, "drop"), after));
+    }
+    let mut inner = world.inner.borrow_mut();
+    let current = inner.current;
+    let Err(race) = inner.clocks.access(current, cell, true, after) else {
+        return;
+    };
+    let message = format!(
+        "use after free: thread {} drops the UnsafeCell, after its step at {after}, and thread {} {} it at {}; nothing orders the two (the counts of std's `Arc` are not seen: use that of `mazurka_rt`)",
+        inner.names.paths[current.index()],
+        inner.names.paths[race.other.index()],
+        verb(race.wrote),
+        race.place,
+    );
+    inner.races(message, after);
+}
+
+fn verb(wrote: bool) -> &'static str {
+    if wrote { "writes" } else { "reads" }
 }
 
 /// Checks an access in an interleaving.
 fn check_cell(world: &World, cell: u32, writes: bool, place: Place) {
+    let pending = Pending::new(None, (KIND, if writes { "write" } else { "read" }), place);
+    check_there(world, cell, &pending);
     let (race, unwinding) = {
         let mut inner = world.inner.borrow_mut();
         let current = inner.current;
@@ -168,7 +211,6 @@ fn check_cell(world: &World, cell: u32, writes: bool, place: Place) {
             return;
         };
         // A race is undefined behaviour, so it is a failure even if no thread joins this one.
-        let verb = |wrote| if wrote { "writes" } else { "reads" };
         let message = format!(
             "data race: thread {} {} at {place}, and thread {} {} at {}; nothing orders the two",
             inner.names.paths[current.index()],
@@ -177,19 +219,27 @@ fn check_cell(world: &World, cell: u32, writes: bool, place: Place) {
             verb(race.wrote),
             race.place,
         );
-        let site = inner.failure(Failure {
-            message: message.clone(),
-            place: place.to_string(),
-        });
-        inner.effects.mishaps.push(Mishap {
-            process: Some(current),
-            kind: MishapKind::Failure,
-            site,
-        });
+        inner.races(message.clone(), place);
         (message, inner.is_unwinding())
     };
     if !unwinding {
         panic!("{race}");
+    }
+}
+
+impl Inner {
+    /// Notes a race of the current thread.
+    fn races(&mut self, message: String, place: Place) {
+        let process = self.current;
+        let site = self.failure(Failure {
+            message,
+            place: place.to_string(),
+        });
+        self.effects.mishaps.push(Mishap {
+            process: Some(process),
+            kind: MishapKind::Failure,
+            site,
+        });
     }
 }
 

@@ -304,7 +304,11 @@ impl Builder {
         self.under_model(
             |this, orders| {
                 let (body, results) = observed(f.clone());
-                let mut simulator = this.observer(body, &results);
+                let unwinding = Builder {
+                    unwinds: true,
+                    ..this.clone()
+                };
+                let mut simulator = unwinding.observer(body, &results);
                 let goal = |_: &_| Goal::Everything;
                 let (found, _) = this.search(&mut simulator, orders, goal, &mut ())?;
                 let rounds_left_out = simulator.inner(|inner| inner.loops.unexplored());

@@ -67,6 +67,8 @@ mod check;
 mod choose;
 mod clock;
 mod facts;
+mod farewell;
+mod freed;
 pub mod future;
 pub mod hint;
 mod hook;
@@ -91,6 +93,7 @@ pub mod thread;
 mod trap;
 #[cfg(feature = "symbolic")]
 mod unknowns;
+mod waiting;
 mod weak;
 mod world;
 

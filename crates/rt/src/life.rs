@@ -24,6 +24,7 @@ impl Inner {
             in_step: false,
             threads: Vec::new(),
             alive: 0,
+            given_up: None,
             unwinding: 0,
             real_panic: false,
             cells: Vec::new(),
@@ -53,8 +54,9 @@ impl Inner {
                 ..SpuriousEvents::default()
             },
             watched: Watched::new(wishes.leaks),
+            freed: Default::default(),
             #[cfg(feature = "symbolic")]
-            unknowns: crate::unknowns::Unknowns::new(wishes.decisions()),
+            unknowns: crate::unknowns::Unknowns::new(wishes),
         }
     }
 
@@ -64,6 +66,7 @@ impl Inner {
         self.in_step = false;
         self.loops.begin();
         self.watched.begin();
+        self.freed.begin();
         self.alive = 0;
         self.unwinding = 0;
         self.real_panic = std::thread::panicking();
@@ -114,6 +117,7 @@ impl Inner {
         thread.spurious = [0; 3];
         thread.locals.forget();
         thread.asking.reset();
+        (thread.ended, thread.destroys, thread.leaving) = (0, None, false);
         thread.name.clone_from(&start.name);
         thread.started = start.place;
         (thread.panicked, thread.failure, thread.learned) = (false, None, None);
@@ -127,6 +131,7 @@ impl Inner {
     /// Ends the current thread.
     pub fn death(&mut self, panicked: bool) {
         self.unwinds(false);
+        self.ends_family();
         let process = self.current;
         let failure = self.threads[process.index()].failure;
         let thread = self.me();
@@ -143,6 +148,7 @@ impl Inner {
         self.alive -= 1;
         // What is leaked is a failure of the thread that ends last.
         if self.alive == 0
+            && self.given_up.is_none()
             && let Some(leak) = self.leaked()
         {
             let site = self.failure(leak);
@@ -226,7 +232,7 @@ impl Inner {
     /// Notes that the current thread ends by a panic. The panic hook has seen it, unless it was
     /// resumed (`std::panic::resume_unwind`).
     pub fn ends_by(&mut self, payload: &(dyn Any + Send)) {
-        if self.me().failure.is_some() {
+        if self.me().failure.is_some() || self.given_up.is_some() {
             return;
         }
         let learned = self.me().learned.take();
@@ -324,6 +330,9 @@ impl ThreadState {
             failure: None,
             learned: None,
             locals: Default::default(),
+            leaving: false,
+            ended: 0,
+            destroys: None,
             asking: Default::default(),
         }
     }

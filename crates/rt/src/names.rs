@@ -32,7 +32,6 @@
 //! That a place makes several objects is found during a run; then the search starts again.
 //! `UnsafeCell`s are no part of any step, so their names need not agree between runs.
 
-use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use mazurka_core::{ProcessId, ProcessPath};
@@ -64,15 +63,7 @@ pub(crate) struct Meta {
 }
 
 impl Meta {
-    #[track_caller]
-    pub const fn new() -> Self {
-        Self {
-            word: AtomicU64::new(0),
-            made: Location::caller(),
-        }
-    }
-
-    /// Makes one with a given place.
+    /// Makes one of an object that was made at a place.
     pub const fn at(made: Place) -> Self {
         Self {
             word: AtomicU64::new(0),
@@ -91,6 +82,15 @@ impl Meta {
         let word = self.word.load(Ordering::Relaxed);
         let cell = word as u32 & UNNAMED;
         (word >> CELL_BITS == epoch && cell != UNNAMED).then_some(cell)
+    }
+
+    /// Whether it belongs to an object that has never been used, and is not what is left of one.
+    pub fn is_new(&self) -> bool {
+        let made = (&raw const self.made).cast::<usize>();
+        // SAFETY: a reference is read as a number, whatever the memory holds now.
+        #[allow(unsafe_code)]
+        let made = unsafe { made.read() };
+        self.word.load(Ordering::Relaxed) == 0 && crate::statics::is_loaded(made)
     }
 
     /// Enters an execution. Returns the execution that used it before; 0 if there was none.
@@ -238,6 +238,8 @@ impl Inner {
         state.registry = None;
         state.users.clear();
         state.initial = 0;
+        state.end = None;
+        state.uses.clear();
         self.clocks.clean(cell);
     }
 
@@ -257,6 +259,9 @@ impl Inner {
     /// Names an object that has no name in this execution, if that needs no step.
     #[cold]
     fn introduce(&mut self, meta: &Meta, kind: &'static str) -> Result<u32, u32> {
+        if let Some(cell) = self.freed_cell(meta) {
+            return Ok(cell);
+        }
         if let Some(cell) = self.name_in_region(meta, kind) {
             return Ok(self.give_name(meta, cell));
         }
@@ -331,6 +336,9 @@ impl Inner {
     }
 
     fn new_plain(&mut self, meta: &Meta) -> u32 {
+        if let Some(cell) = self.freed_cell(meta) {
+            return cell;
+        }
         let mut pool = std::mem::take(&mut self.names.plain);
         let cell = self.next_of(&mut pool, "UnsafeCell");
         self.names.plain = pool;

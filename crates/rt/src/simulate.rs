@@ -5,10 +5,7 @@
 //! before they go on. Coroutines reuse stacks; threads, cells, names and events keep their memory
 //! from one execution to the next.
 //!
-//! An execution that is left before its end (which happens only by guards, bounds and failures) is
-//! first run to its end by any threads that can go on, so that everything on its stacks is dropped.
-//! If that is not possible, the stacks are forgotten: they are not unwound, because destructors
-//! might wait for threads that will never run.
+//! What becomes of an execution that is left before its end is told in farewell.rs.
 
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -50,16 +47,21 @@ pub(crate) struct RecordedStep {
     pub panic: Option<Failure>,
 }
 
-type Thread = Coroutine<(), Request, (), DefaultStack>;
+/// The coroutine of a thread.
+pub(crate) type Thread = Coroutine<(), Request, (), DefaultStack>;
 
 /// The coroutines of the current execution and what they share.
 pub(crate) struct Stage {
     pub body: Rc<dyn Fn()>,
     pub world: Box<World>,
-    coroutines: RefCell<Vec<Option<Thread>>>,
-    stacks: RefCell<Stacks>,
-    watch: Watch,
+    pub coroutines: RefCell<Vec<Option<Thread>>>,
+    pub stacks: RefCell<Stacks>,
+    pub watch: Watch,
+    /// Whether threads that wait when an execution is given up are unwound.
+    pub unwinds: bool,
     step_limit: Duration,
+    /// The name of the first thread.
+    name: Option<&'static str>,
     pub recorded: RefCell<Vec<RecordedStep>>,
 }
 
@@ -230,6 +232,25 @@ impl Simulator {
         self.live.set(Some(self.len));
     }
 
+    /// Starts an execution of its own, whose steps no explorer sees.
+    pub fn start_again(&self) {
+        self.live.set(None);
+        self.stage.abandon(&self.table);
+        self.stage.begin(&mut Table::Known(&self.table));
+    }
+
+    /// Makes a step as it was made before, which no explorer sees. Returns false if it starts a
+    /// thread that was not started before.
+    pub fn step_as(&self, event: &Event) -> bool {
+        self.inner(|inner| {
+            inner.begin_step(event.process, &[]);
+            let wanted = event.outcomes.iter().map(|outcome| outcome.value);
+            inner.effects.wanted.extend(wanted);
+        });
+        self.stage
+            .run(event.process, &mut Table::Known(&self.table))
+    }
+
     /// Lets a thread make a step that no explorer sees. Returns false if it starts a thread that
     /// was not started before.
     pub fn step_alone(&self, process: ProcessId) -> bool {
@@ -271,6 +292,8 @@ impl Stage {
             stacks: RefCell::new(Stacks::new(wishes.stack_size)),
             watch: Watch::new(wishes.step_limit()),
             step_limit: wishes.step_limit(),
+            name: (!wishes.nameless).then_some("main"),
+            unwinds: wishes.unwinds,
             recorded: RefCell::default(),
         }
     }
@@ -292,7 +315,7 @@ impl Stage {
                     body();
                     crate::local::drop_all();
                 }),
-                name: Some("main".into()),
+                name: self.name.map(Into::into),
                 stack: None,
                 place,
             },
@@ -461,6 +484,9 @@ impl Stage {
         if !search_failed && self.world.memory.is_none() {
             self.follow(true);
             self.finish(table);
+            if self.unwinds {
+                self.unwind();
+            }
         }
         self.follow(false);
         let mut coroutines = self.coroutines.borrow_mut();
@@ -477,29 +503,7 @@ impl Stage {
             stacks.put(coroutine.into_stack());
         }
     }
-
-    /// Runs the ready threads for up to [`FAREWELL`] steps.
-    fn finish(&self, table: &ProcessTable) {
-        for _ in 0..FAREWELL {
-            let ready = {
-                let inner = self.world.inner.borrow();
-                let mut all = table.in_order().iter();
-                all.find(|&&process| inner.status(process) == Status::Ready)
-                    .copied()
-            };
-            let Some(process) = ready else {
-                return;
-            };
-            self.world.inner.borrow_mut().begin_step(process, &[]);
-            if !self.run(process, &mut Table::Known(table)) {
-                return;
-            }
-        }
-    }
 }
-
-/// Number of steps to spend on finishing an execution that is left early.
-const FAREWELL: usize = 1000;
 
 impl Drop for Simulator {
     fn drop(&mut self) {
@@ -582,8 +586,10 @@ impl Execution for Simulator {
             }
         }
         self.stage.record_step();
+        let (failure, reversed) = self.try_freed(&self.events[..=self.len]);
+        self.events[self.len].mishaps.extend(failure);
         self.len += 1;
-        self.live.set((!tried).then_some(self.len));
+        self.live.set((!tried && !reversed).then_some(self.len));
         Ok(&self.events[self.len - 1])
     }
 

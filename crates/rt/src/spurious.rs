@@ -3,7 +3,8 @@
 //!
 //! Right code copes with it, and exploring it costs executions, so it is off unless it is asked
 //! for. Each thread may meet so many in one execution as the settings say; a loop that waits again
-//! would otherwise never end. Whether it happens is a choice of its own.
+//! would otherwise never end. Whether it happens is a choice of its own; an exchange that would
+//! fail anyway has none.
 
 use crate::world::{Pending, Place, World};
 
@@ -63,16 +64,39 @@ impl SpuriousEvents {
 }
 
 impl World {
+    /// Whether the current thread may still meet something of this kind.
+    fn may_meet(&self, kind: Spurious) -> bool {
+        let at = kind as usize;
+        let mut inner = self.inner.borrow_mut();
+        inner.spurious.met[at] = true;
+        let most = inner.spurious.most[at];
+        inner.me().spurious[at] < most
+    }
+
+    /// Notes that the current thread has met something: the next round of a loop does not do the
+    /// same again.
+    fn has_met(&self, kind: Spurious) {
+        let mut inner = self.inner.borrow_mut();
+        inner.me().spurious[kind as usize] += 1;
+        inner.me().spin.progress();
+    }
+
+    /// Whether the current step, a `compare_exchange_weak` that could succeed, fails for no reason,
+    /// in interleavings.
+    pub fn fails_spuriously(&self) -> bool {
+        let kind = Spurious::Failure;
+        let fails = self.may_meet(kind) && self.inner.borrow_mut().outcome(0, 2) == 1;
+        if fails {
+            self.note(|| "fails for no reason".into());
+            self.has_met(kind);
+        }
+        fails
+    }
+
     /// Whether something happens to the current thread for no reason.
     pub fn spuriously(&self, kind: Spurious, place: Place) -> bool {
-        let at = kind as usize;
-        {
-            let mut inner = self.inner.borrow_mut();
-            inner.spurious.met[at] = true;
-            let most = inner.spurious.most[at];
-            if inner.me().spurious[at] >= most {
-                return false;
-            }
+        if !self.may_meet(kind) {
+            return false;
         }
         let (verb, words) = match kind {
             Spurious::Wake => ("wait", "wakes for no reason"),
@@ -89,11 +113,7 @@ impl World {
         };
         self.note(|| if happens { words } else { "goes on" }.into());
         if happens {
-            // The next round of a loop does not do the same again.
-            let mut inner = self.inner.borrow_mut();
-            inner.me().spurious[at] += 1;
-            inner.me().spin.progress();
-            drop(inner);
+            self.has_met(kind);
             if self.memory.is_some() {
                 self.progress();
             }

@@ -67,6 +67,13 @@ impl Meta {
     }
 }
 
+/// Whether an address is one of data that was loaded with the program; true where that is unknown.
+pub(crate) fn is_loaded(address: usize) -> bool {
+    let segments = SEGMENTS.get_or_init(segments);
+    let mut loaded = segments.loaded.iter();
+    segments.loaded.is_empty() || loaded.any(|&(start, end)| (start..end).contains(&address))
+}
+
 /// Whether an address is one of code of the program, and not of a library that it uses.
 pub(crate) fn is_code(address: usize) -> bool {
     let segments = SEGMENTS.get_or_init(segments);
@@ -81,6 +88,8 @@ struct Segments {
     data: Vec<(usize, usize)>,
     /// What can be run, of the program itself.
     code: Vec<(usize, usize)>,
+    /// Everything.
+    loaded: Vec<(usize, usize)>,
 }
 
 static SEGMENTS: OnceLock<Segments> = OnceLock::new();
@@ -112,6 +121,7 @@ fn segments() -> Segments {
                 if header.p_type != libc::PT_LOAD {
                     continue;
                 }
+                into.loaded.push(range);
                 if header.p_flags & libc::PF_W != 0 {
                     into.data.push(range);
                 }

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use mazurka_core::{MemoryOrder, ProcessId};
 
+use crate::farewell::END_OF_SCOPE;
 use crate::local;
 use crate::spurious::Spurious;
 use crate::world::{END, PERMIT, Pending, Place, Start, Until, World, wakes, world};
@@ -576,7 +577,7 @@ where
             break;
         };
         next += 1;
-        world.await_end(process, "end of the scope", place);
+        world.await_end(process, END_OF_SCOPE, place);
         let mut inner = world.inner.borrow_mut();
         panicked |= inner.learn_of(process);
     }

@@ -18,18 +18,22 @@
 //! is run with values: then nothing is unknown, and no solver is needed.
 
 use std::cell::Cell;
+use std::time::Duration;
 
 use mazurka_core::{Mishap, MishapKind, Outcome};
 use mazurka_smt::{
-    Answer, Assembly, Choice, Effort, Embedded, Evaluator, Kind, Solver, Sort, Term, Terms,
-    Variable, assemble,
+    Answer, Assembly, Choice, Deadline, Effort, Embedded, Evaluator, Kind, Solver, Sort, Term,
+    Terms, Variable, assemble,
 };
 
+use crate::builder::Builder;
 use crate::weak::{Question, Questions};
 use crate::world::{Inner, Life, Pending, Place, World};
 
 /// Number of conflicts after which the solver gives up on a query: well below a second.
 const CONFLICTS: u64 = 20_000;
+/// So long the solver may look for inputs of what was found when the time is over.
+const TELLING: Duration = Duration::from_millis(500);
 
 /// Number of values of an input that are tried where a plain number is needed, from the least on.
 pub(crate) const VALUES: i64 = 64;
@@ -97,6 +101,8 @@ pub(crate) struct Unknowns {
     pub following: bool,
     /// Limit on the decisions of one execution.
     pub most: u64,
+    /// When the solver gives up: at the end of the time limit.
+    pub deadline: Deadline,
     /// Why the solver gave no answer, if it did not.
     pub undecided: Option<String>,
     /// Where values of an input were left out, if any were.
@@ -108,7 +114,7 @@ pub(crate) struct Unknowns {
 }
 
 impl Unknowns {
-    pub fn new(most: u64) -> Self {
+    pub fn new(wishes: &Builder) -> Self {
         thread_local! {
             static NUMBER: Cell<u32> = const { Cell::new(0) };
         }
@@ -127,7 +133,11 @@ impl Unknowns {
             compared: false,
             decisions: Vec::new(),
             following: false,
-            most,
+            most: wishes.decisions(),
+            deadline: wishes
+                .limits()
+                .time
+                .map_or_else(Deadline::default, Deadline::after),
             undecided: None,
             left_out: None,
             lost: false,
@@ -147,6 +157,7 @@ impl Unknowns {
         let solver = self.solver.get_or_insert_with(|| {
             let effort = Effort {
                 conflicts: CONFLICTS,
+                deadline: self.deadline.clone(),
                 ..Effort::default()
             };
             let assembly = Assembly {
@@ -245,6 +256,8 @@ impl Unknowns {
 
     /// Gives all inputs of the execution values that take its path; false if the solver gives none.
     pub fn settle(&mut self) -> bool {
+        // What has been found is told, though the time of the search is over.
+        self.deadline.put_off(TELLING);
         if self.example(Term::TRUE).is_none() {
             return false;
         }

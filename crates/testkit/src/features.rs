@@ -160,6 +160,7 @@ impl Finder {
                     self.add(Feature::Symbolic);
                 }
             }
+            ItemKind::Object(..) => self.add(Feature::Lock),
             ItemKind::Lock(names) => {
                 self.add(Feature::Lock);
                 if names.iter().any(|(_, size)| size.is_some()) {
@@ -223,6 +224,11 @@ impl Finder {
         match &stmt.kind {
             Kind::Skip | Kind::Break | Kind::Continue | Kind::Return => {}
             Kind::End => self.add(Feature::End),
+            Kind::Operate(_, places) => {
+                self.add(Feature::Lock);
+                places.iter().for_each(|place| self.place(place));
+            }
+            Kind::Try(_, tried) => self.stmt(tried),
             Kind::Assign(places, values) => {
                 if places.len() > 1 {
                     self.add(Feature::MultiAssign);

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use super::rules::{self, Rules};
 use super::{Block, Body, Checker, LocalTy, stmt};
 use crate::code::{ClassInfo, MethodInfo, Op};
-use crate::syntax::ast;
+use crate::syntax::ast::{self, Pattern, PatternKind, Stmt};
 use crate::types::Ty;
 use crate::value::Value;
 
@@ -29,6 +29,7 @@ impl Checker<'_> {
             run: None,
             interfaces: self.inheritance.classes[number as usize].clone(),
             recover: None,
+            recovers_assertions: false,
             may_hold: false,
             may_die: false,
         };
@@ -71,6 +72,14 @@ impl Checker<'_> {
         let (init, slots, _) = self.close();
         info.init = init;
         info.init_slots = slots;
+        let assertion = self.constructor_named("AssertionFailException");
+        let names_it = |(pattern, _): &(Pattern, Stmt)| match &pattern.kind {
+            PatternKind::Construct(name, _) => {
+                self.find(&self.constructor_numbers, module, &name.text) == Some(&assertion)
+            }
+            _ => false,
+        };
+        info.recovers_assertions = tree.recover.iter().flatten().any(names_it);
         info.recover = tree.recover.as_ref().map(|branches| {
             self.open(Body {
                 class: Some(number),

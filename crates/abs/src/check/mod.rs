@@ -541,6 +541,7 @@ impl<'a> Checker<'a> {
             timed: false,
             unit: self.out.times.unit(),
             off_grid: self.out.times.off_grid(),
+            asks_time: self.out.times.read,
             guarded: false,
             may_loop: true,
             observed: settings.observed.clone(),

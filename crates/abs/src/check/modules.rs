@@ -4,7 +4,7 @@ use mazurka_diagnostics::{Diagnostic, Span, nearest};
 
 use super::{Checker, STANDARD_NAME};
 use crate::syntax::ast::{Clause, Item, Name};
-use crate::syntax::parser::Excluded;
+use crate::syntax::parser::excluded_module;
 
 /// The module of exceptions is a part of the standard module.
 const EXCEPTIONS_NAME: &str = "ABS.StdLib.Exceptions";
@@ -47,17 +47,8 @@ impl Checker<'_> {
         for clause in &self.modules[module].exports {
             let scope = &mut self.scopes[module];
             let own = |from: &&Name| from.text != scope.name;
-            match (&clause.names, clause.from.as_ref().filter(own)) {
-                (None, None) => scope.exports.extend(scope.visible.clone()),
-                (Some(names), None) => {
-                    for name in names {
-                        let short = unqualified(&name.text);
-                        if let Some(full) = scope.visible.get(short) {
-                            scope.exports.insert(short.to_owned(), full.clone());
-                        }
-                    }
-                }
-                _ => {}
+            if clause.names.is_none() && clause.from.as_ref().filter(own).is_none() {
+                scope.exports.extend(scope.visible.clone());
             }
         }
     }
@@ -120,9 +111,23 @@ impl Checker<'_> {
         changed
     }
 
-    /// `export … from M`: exports what was imported. Whether anything is new.
+    /// `export … from M` exports what was imported, and `export X` too, as the suite's frontend has
+    /// it, which only warns. Whether anything is new.
     fn pass_on(&mut self, module: usize, clause: &Clause) -> bool {
         let mut changed = false;
+        let scope = &mut self.scopes[module];
+        let own = |from: &Name| from.text == scope.name;
+        if clause.from.as_ref().is_none_or(own) {
+            for name in clause.names.iter().flatten() {
+                let short = unqualified(&name.text);
+                if let Some(full) = scope.visible.get(short) {
+                    changed |= scope
+                        .exports
+                        .insert(short.to_owned(), full.clone())
+                        .is_none();
+                }
+            }
+        }
         for (short, full) in self.taken(clause) {
             let scope = &mut self.scopes[module];
             if scope.visible.get(&short) == Some(&full) || scope.qualified.contains(&full) {
@@ -143,14 +148,6 @@ impl Checker<'_> {
                 let short = unqualified(&name.text);
                 if !self.scopes[module].exports.contains_key(short) {
                     let visible = &self.scopes[module].visible;
-                    if let Some((home, _)) = visible.get(short).and_then(|n| n.rsplit_once('.')) {
-                        let message = format!("`{short}` is no declaration of this module");
-                        let mistake = Diagnostic::new("A0203", name.span, message)
-                            .label(format!("declared in `{home}`, and imported"))
-                            .help(format!("pass it on with `export {short} from {home};`"));
-                        self.report(mistake);
-                        continue;
-                    }
                     let own = format!("{}.", tree.name.text);
                     let names: Vec<String> = { visible.values() }
                         .filter(|full| full.starts_with(&own))
@@ -193,21 +190,11 @@ impl Checker<'_> {
         }
     }
 
-    /// The module that a clause names, or a report.
+    /// The module that a clause names, or a report. One that is left out is none, and may be named:
+    /// what is used of it is refused where that stands.
     fn exporter(&mut self, from: &Name) -> Option<usize> {
-        let excluded = match from.text.as_str() {
-            "ABS.DC" => Some(Excluded::Deployment),
-            "ABS.Meta" | "ABS.Productline" => Some(Excluded::Meta),
-            "ABS.FLI" => Some(Excluded::Foreign),
-            "ABS.Scheduler" | "ABS.StdLib.Scheduler" => Some(Excluded::Schedulers),
-            _ => None,
-        };
-        if let Some(excluded) = excluded {
-            self.mistakes.push(excluded.at(from.span));
-            return None;
-        }
         let found = self.module_named(&from.text);
-        if found.is_none() {
+        if found.is_none() && excluded_module(&from.text).is_none() {
             let names: Vec<&str> = self
                 .scopes
                 .iter()

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use super::modules::ambiguous;
 use super::{Checker, STANDARD_NAME, TypeDef};
 use crate::syntax::ast::{self, Name};
-use crate::syntax::parser::Excluded;
+use crate::syntax::parser::excluded_name;
 use crate::types::{Head, Ty};
 
 /// Synonyms of synonyms, and so on.
@@ -69,18 +69,11 @@ impl Checker<'_> {
             return self.report(mistake);
         }
         let short = name.text.rsplit('.').next().unwrap_or(&name.text);
-        let excluded = match short {
-            "ms_since_model_start" => Some(Excluded::Time),
-            "readln" => Some(Excluded::Foreign),
-            "DC"
-            | "DeploymentComponent"
-            | "CloudProvider"
-            | "Resourcetype"
-            | "thisDC"
-            | "ClassicDeploymentComponent" => Some(Excluded::Deployment),
-            _ => None,
-        };
-        if let Some(excluded) = excluded {
+        let imports = self.modules.iter().flat_map(|module| &module.imports);
+        let imported: Vec<&str> = { imports }
+            .filter_map(|clause| Some(clause.from.as_ref()?.text.as_str()))
+            .collect();
+        if let Some(excluded) = excluded_name(&name.text, &imported) {
             self.mistakes.push(excluded.at(name.span));
             return;
         }

@@ -8,6 +8,7 @@ use super::rules::Rules;
 use super::{Block, Checker, FunctionBody, LocalTy, MethodSignature, STANDARD_NAME, TypeDef};
 use crate::code::{Caught, Handler, Op};
 use crate::syntax::ast::{Binary, Expr, ExprKind, Guard, Name, Pattern, Stmt, StmtKind, Unary};
+use crate::syntax::parser::Excluded;
 use crate::types::{Head, Ty};
 use crate::value::Value;
 
@@ -656,6 +657,13 @@ impl<'a> Checker<'a> {
             return Ty::Wrong;
         };
         let class = &self.classes[number as usize];
+        if class
+            .tree
+            .is_some_and(|tree| tree.annotations.has("Foreign"))
+        {
+            self.mistakes.push(Excluded::Foreign.at(span));
+            return Ty::Wrong;
+        }
         let parameters = class.tree.map_or(0, |tree| tree.parameters.len());
         let types: Vec<Ty> = class.fields[..parameters]
             .iter()

@@ -1,5 +1,8 @@
 //! The syntax tree of traits, deltas, product lines and products.
 
+use mazurka_diagnostics::{Diagnostic, Span};
+use num_bigint::BigInt;
+
 use super::ast::{Clause, Data, Expr, Field, Item, Method, Name, Signature, Type};
 
 /// Methods: written out, or those of a trait.
@@ -67,6 +70,12 @@ pub(crate) struct Delta {
     /// The module that names without a module belong to.
     pub uses: Option<Name>,
     pub modifiers: Vec<Modifier>,
+    /// Whether it is in curly brackets, as in older versions of ABS.
+    pub old: bool,
+    /// The module that such a delta stands in.
+    pub within: Option<Name>,
+    /// The reports on what it uses and is left out.
+    pub left_out: Vec<Diagnostic>,
 }
 
 /// A feature with the values of its attributes.
@@ -124,9 +133,75 @@ pub(crate) struct Product {
     pub expr: ProductExpr,
 }
 
+/// The values that an attribute may have.
+#[derive(Clone, Debug)]
+pub(crate) enum Range {
+    /// None for `*`.
+    Between(Option<BigInt>, Option<BigInt>),
+    OneOf(Vec<BigInt>),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Attribute {
+    pub ty: Name,
+    pub name: Name,
+    pub range: Range,
+}
+
+/// A condition over the features and attributes of a product.
+#[derive(Clone, Debug)]
+pub(crate) enum FeatureExpr {
+    Bool(bool),
+    Int(BigInt),
+    Text(String),
+    Feature(Name),
+    /// Of a feature, or of the one that the constraint stands in.
+    Attribute(Option<Name>, Name),
+    Unary(&'static str, Box<FeatureExpr>),
+    /// Operators that bind alike, from the left.
+    Chain(Box<FeatureExpr>, Vec<(&'static str, FeatureExpr)>),
+}
+
+/// What a feature asks of products.
+#[derive(Clone, Debug)]
+pub(crate) enum Constraint {
+    Require(Name),
+    Exclude(Name),
+    /// For products that have the feature, or for those that do not (`ifout`).
+    Holds {
+        out: bool,
+        expr: FeatureExpr,
+        span: Span,
+    },
+}
+
+/// How many of some features a product has.
+#[derive(Clone, Debug)]
+pub(crate) struct FeatureGroup {
+    pub least: BigInt,
+    pub most: Option<BigInt>,
+    /// All of them but the optional ones.
+    pub all: bool,
+    /// Each with whether it is optional.
+    pub members: Vec<(bool, FeatureNode)>,
+    pub span: Span,
+}
+
+/// A feature of a feature model.
+#[derive(Clone, Debug)]
+pub(crate) struct FeatureNode {
+    pub name: Name,
+    pub group: Option<FeatureGroup>,
+    pub attributes: Vec<Attribute>,
+    pub constraints: Vec<Constraint>,
+}
+
 /// All that stands beside the modules of a model.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Variability {
+    /// The feature model: features that every product has, and what is said of others elsewhere.
+    pub roots: Vec<FeatureNode>,
+    pub extensions: Vec<FeatureNode>,
     pub deltas: Vec<Delta>,
     pub line: Option<ProductLine>,
     pub products: Vec<Product>,

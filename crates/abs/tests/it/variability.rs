@@ -173,3 +173,222 @@ fn traits_and_products_made_of_themselves_come_to_an_end() {
     source = source.replace("{ skip", "class C { uses T0; }\n{ skip");
     assert!(load(&source, &settings(Some("P0"))).is_err());
 }
+
+#[test]
+fn what_is_left_out_counts_in_deltas_that_are_applied() {
+    let source = LINE.replace(
+        "modifies class C { modifies Unit hello() { original(); original(); } }",
+        "modifies class C { modifies Unit hello() { original(); [Cost: 2] skip; } }",
+    );
+    prints(&source, None, "hello\n");
+    prints(&source, Some("Plain"), "hello\n");
+    refused(&source, Some("Double"), "A0302", 11);
+    let taken = LINE
+        .replace(
+            "delta Twice;",
+            "delta Twice(C hasField Int n, C hasMethod Unit hello());",
+        )
+        .replace("delta Twice when Two", "delta Twice(C, C) when Two");
+    prints(&taken, None, "hello\n");
+    refused(&taken, Some("Double"), "A0303", 9);
+}
+
+/// As the project wrote them in which ABS began.
+const OLD: &str = "module Old;
+export *;
+interface I { Int m(); }
+class C implements I { Int m() { return 1; } }
+class Gone { }
+delta More(Int k) {
+  adds interface J extends I { Int n(); }
+  modifies class C implements I, J {
+    modifies Int m() { Int before = original(); return before + k; }
+    adds Int n() { return 5; }
+  }
+  removes class Gone
+}
+productline L {
+  features F;
+  delta More(F.k) when F;
+}
+product P (F{k = 2});
+{ I i = new C(); Int m = i.m(); println(toString(m)); }
+";
+
+#[test]
+fn deltas_in_curly_brackets_belong_to_the_module_around_them() {
+    prints(OLD, None, "1\n");
+    prints(OLD, Some("P"), "3\n");
+    let uses = OLD.replace(
+        "I i = new C(); Int m = i.m();",
+        "J i = new C(); Int m = i.n();",
+    );
+    prints(&uses, Some("P"), "5\n");
+    refused(&uses, None, "A0201", 19);
+    // The main block follows deltas in that case only.
+    refused("module M; delta D; { skip; }", None, "A0105", 1);
+    let open = OLD.replace("  removes class Gone\n}\n", "  removes class Gone\n");
+    refused(&open, None, "A0110", 13);
+}
+
+/// A product of a model, and whether the model allows it.
+#[track_caller]
+fn allowed(model: &str, product: &str, yes: bool) {
+    let source = format!(
+        "module M; {{ skip; }}
+         productline L; features A, B, C, D, E, Other;
+         product P ({product});
+         {model}"
+    );
+    let refused = match load(&source, &settings(Some("P"))) {
+        Ok(_) => false,
+        Err(mistakes) => {
+            let codes: Vec<_> = mistakes.iter().map(|m| m.code).collect();
+            assert!(codes.iter().all(|code| *code == "A0257"), "{mistakes:#?}");
+            true
+        }
+    };
+    assert_eq!(refused, !yes, "{product}: {model}");
+    // Without a product the model is not asked.
+    assert!(load(&source, &settings(None)).is_ok());
+}
+
+#[test]
+fn a_product_is_one_of_its_feature_model() {
+    let groups = "root R { group allof { A { group [1 .. 2] { B, C, D } }, opt E } }";
+    for (product, yes) in [
+        ("A, B", true),
+        ("B", true), // with A, which is above it
+        ("B, C, E", true),
+        ("B, C, D", false),
+        ("A", false),
+        ("E", false),
+        ("", false),
+        ("Other, D", true), // the model does not have it
+    ] {
+        allowed(groups, product, yes);
+    }
+    let open = groups.replace("1 .. 2", "2 .. *");
+    allowed(&open, "B", false);
+    allowed(&open, "B, C, D", true);
+    let one = "root R { group oneof { A, B { require: C; }, D { exclude: E; } } }
+               root S { group [0 .. 2] { C, E } }";
+    for (product, yes) in [
+        ("A", true),
+        ("A, B, C", false),
+        ("B", false),
+        ("B, C", true),
+        ("D", true),
+        ("D, E", false),
+    ] {
+        allowed(one, product, yes);
+    }
+    // What stands in the model only is a part of it, and what an extension says too.
+    let extended = "root R { group allof { opt A, opt B } } extension A { require: B; }";
+    allowed(extended, "A", false);
+    allowed(extended, "A, B", true);
+    let below = "root R { group allof { opt A, opt B } } extension A { group oneof { C, D } }";
+    allowed(below, "A", false);
+    allowed(below, "C", true);
+    allowed(below, "C, D", false);
+}
+
+#[test]
+fn attributes_have_values_of_their_ranges_and_constraints_hold() {
+    let ranges = "root R { group allof {
+        opt A { Int n in [2 .. 5]; Bool b; String s; },
+        opt B { Int [* .. 3] m; Int k in {1, 4, 9}; Int free; } } }";
+    for (product, yes) in [
+        ("A{n = 2}", true),
+        ("A{n = 5, b = True, s = \"x\"}", true),
+        ("A{n = 6}", false),
+        ("A{n = 1}", false),
+        ("A{n = True}", false),
+        ("A{b = 1}", false),
+        ("B{m = -7, k = 4, free = 1000000000000}", true),
+        ("B{m = 4}", false),
+        ("B{k = 2}", false),
+    ] {
+        allowed(ranges, product, yes);
+    }
+    let constraint = |text: &str| {
+        format!(
+            "root R {{ group allof {{ opt A {{ Int n in [2 .. 50]; {text} }},
+             opt B {{ Int k in {{1, 4}}; }}, opt C }} }}"
+        )
+    };
+    for (text, product, yes) in [
+        ("n > 3;", "A{n = 4}", true),
+        ("n > 3;", "A{n = 3}", false),
+        ("n > 3;", "A", false), // 2, the first
+        ("n > 3;", "B", true),  // without A nothing is asked
+        ("ifin: B.k + 1 == n;", "A{n = 5}, B{k = 4}", true),
+        ("ifin: B.k + 1 == n;", "A{n = 6}, B{k = 4}", false),
+        ("ifout: C;", "B", false),
+        ("ifout: C;", "A", true),
+        ("ifout: C;", "B, C", true),
+        ("B -> C;", "A", true),
+        ("B -> C;", "A, B", false),
+        ("B -> C;", "A, B, C", true),
+        ("B <-> C;", "A, C", false),
+        ("!(B && C) || n % 7 == 3;", "A{n = 10}, B, C", true),
+        ("!(B && C) || n % 7 == 3;", "A{n = 11}, B, C", false),
+        ("2 + 3 * 4 - 10 / 3 == 11;", "A", true),
+        ("2 - 3 - 4 == 3;", "A", false),
+        ("n != 2 && True;", "A", false),
+        ("-n <= -2;", "A", true),
+        ("False;", "A", false),
+    ] {
+        allowed(&constraint(text), product, yes);
+    }
+}
+
+#[test]
+fn feature_models_that_say_nothing_are_mistakes() {
+    let source = |constraint: &str| {
+        format!(
+            "module M; {{ skip; }}
+productline L; features A;
+product P (A);
+root A {{ Int n; {constraint} }}"
+        )
+    };
+    assert!(load(&source("n == 0;"), &settings(Some("P"))).is_ok());
+    for constraint in [
+        "n;",
+        "n && A;",
+        "n / 0 == 1;",
+        "m == 1;",
+        "Z;",
+        "require: Z;",
+        "A == n;",
+    ] {
+        refused(&source(constraint), Some("P"), "A0252", 4);
+    }
+    for constraint in [
+        "n ==;",
+        "group oneof { A };",
+        "Int m in [1, 2];",
+        "(n == 0;",
+        "Int 3;",
+    ] {
+        refused(&source(constraint), None, "A0110", 4);
+    }
+    let reason = source("n > 0;");
+    let mistakes = load(&reason, &settings(Some("P"))).unwrap_err();
+    assert_eq!(mistakes[0].span.line_column(&reason).0, 3);
+    assert_eq!(mistakes[0].related[0].0.line_column(&reason).0, 4);
+    // Neither nesting nor length uses up the stack.
+    let deep = source(&format!("{}n == 0;", "!(".repeat(5000)));
+    assert!(load(&deep, &settings(Some("P"))).is_err());
+    let long = source(&format!("n{} == 0;", " + n".repeat(50_000)));
+    assert!(load(&long, &settings(Some("P"))).is_ok());
+    let groups = "X { group oneof { ".repeat(3000);
+    assert!(
+        load(
+            &source("").replace("root A", &format!("root {groups}")),
+            &settings(None)
+        )
+        .is_err()
+    );
+}

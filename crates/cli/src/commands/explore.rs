@@ -143,12 +143,7 @@ impl ExploreArgs {
         let Some(memory) = weak else {
             return Ok(());
         };
-        if let Algorithm::Pct(_) = self.algorithm {
-            return Err(Refusal::Message(format!(
-                "pct finds bugs by the order of steps, and under --memory {memory} what is read matters too: use --algorithm random"
-            )));
-        }
-        let offered = matches!(self.algorithm, Algorithm::Optimal | Algorithm::Random(_));
+        let offered = self.algorithm == Algorithm::Optimal || self.algorithm.samples();
         let others = [
             (!offered, "--algorithm"),
             (self.checkpoint.is_some(), "--checkpoint"),

@@ -3,6 +3,7 @@
 mod bench;
 mod check;
 mod check_proof;
+mod compare;
 mod completions;
 mod explore;
 mod orders;
@@ -65,6 +66,7 @@ enum Command {
     Permute(permute::PermuteArgs),
     Replay(replay::ReplayArgs),
     Orders(orders::OrdersArgs),
+    Compare(compare::CompareArgs),
     Prove(prove::ProveArgs),
     CheckProof(check_proof::CheckProofArgs),
     Bench(bench::BenchArgs),
@@ -87,6 +89,7 @@ pub(crate) fn execute(cli: &Cli) -> Exit {
         Command::Permute(args) => permute::permute(args),
         Command::Replay(args) => replay::replay(args),
         Command::Orders(args) => orders::orders(args),
+        Command::Compare(args) => compare::compare(args),
         Command::Prove(args) => prove::prove(args),
         Command::CheckProof(args) => check_proof::check_proof(args),
         Command::Bench(args) => bench::bench(args),
@@ -142,6 +145,7 @@ impl Command {
             Command::Permute(args) => &args.output,
             Command::Replay(args) => &args.output,
             Command::Orders(args) => &args.output,
+            Command::Compare(args) => &args.output,
             Command::Prove(args) => &args.output,
             Command::Step(_)
             | Command::CheckProof(_)

@@ -4,6 +4,7 @@ mod abs;
 mod bad_input;
 mod bench;
 mod checkpoints;
+mod compare;
 mod context;
 mod documents;
 mod exit_codes;

@@ -341,7 +341,7 @@ process { y.store(1, release); let r = x.load(acquire); b := if r > 0 then 1 els
     };
     let (code, found) = draw("1");
     assert_eq!(code, 1, "{found}");
-    assert_eq!(found["algorithm"], "random");
+    assert_eq!(found["algorithm"], "random --seed 1");
     assert_eq!(found["executions"], 300);
     assert!(found["traces"].as_u64() <= Some(300) && found["traces"].as_u64() > Some(100));
     assert_eq!(found["scope"]["exhaustive"], false);
@@ -364,12 +364,30 @@ process { y.store(1, release); let r = x.load(acquire); b := if r > 0 then 1 els
     );
     assert_eq!(said.code, 2, "{said:?}");
     assert!(said.out.contains("1000 executions"), "{said:?}");
-    let pct = with_input(
-        &["explore", "-", "--memory", "rc11", "--algorithm", "pct"],
+    let pct = [
+        "explore",
+        "-",
+        "--memory",
+        "rc11",
+        "--algorithm",
+        "pct",
+        "--depth",
+        "2",
+        "--format",
+        "json",
+    ];
+    let said = with_input(&pct, program);
+    let found = said.json();
+    assert_eq!((said.code, &found["executions"]), (1, &1000.into()));
+    assert_eq!(found["algorithm"], "pct --depth 2");
+    let schedule = found["witnesses"][0]["runs"][0]["schedule"].as_str();
+    let schedule = schedule.expect("a schedule");
+    let run = with_input(
+        &["run", "-", "--memory", "rc11", "--schedule", schedule],
         program,
     );
-    assert_eq!(pct.code, 3, "{pct:?}");
-    assert!(pct.err.contains("use --algorithm random"), "{pct:?}");
+    assert_eq!(run.code, 1, "{run:?}");
+    assert_eq!(with_input(&pct, &fine).code, 2);
 }
 
 #[test]

@@ -377,3 +377,31 @@ fn what_is_not_built_is_refused_with_the_reason() {
         assert_eq!(said.code, 0, "{said:?}");
     }
 }
+
+/// A process that has nothing to do ends with the event that starts it; the stateful net took the
+/// process that starts it for the one that has ended.
+#[test]
+fn a_process_without_steps_can_be_waited_for() {
+    let programs = [
+        ("process { let h = spawn { skip }; join h }", 0),
+        (
+            "process { let h = spawn { let l: int = 3 }; join h } process { y := 1 }",
+            0,
+        ),
+        (
+            "process { let h = spawn { skip }; join h; y := 1 } process { await y == 2 }",
+            1,
+        ),
+        (
+            "process { let h = spawn { let l = 1 / 0 }; join h; y := 1 }",
+            1,
+        ),
+    ];
+    for (program, code) in programs {
+        let program = format!("var y: int = 0 {program}");
+        for net in ["contextual", "replicated", "stateful"] {
+            let said = with_input(&["unfold", "-", "--net", net], &program);
+            assert_eq!(said.code, code, "{net}: {program} {said:?}");
+        }
+    }
+}

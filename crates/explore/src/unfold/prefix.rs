@@ -158,9 +158,13 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         match net.places[condition.place as usize] {
             Place::Cell(_) => self.valuations[input.condition as usize],
             Place::End(_) if condition.producer == NONE => NOT_ENDED,
-            Place::End(_) => {
-                // The local state of the process after its last event.
-                let thread = net.event(condition.producer).thread;
+            Place::End(process) => {
+                // The local state of the process after its last event, or after the event that has
+                // started it, if it has nothing to do.
+                let last = net.event(condition.producer);
+                let mut threads = last.thread..last.thread + last.thread_count;
+                let own = threads.find(|&thread| net.thread(thread).process == process);
+                let thread = own.unwrap_or(last.thread);
                 self.tested.model.ending_in(self.locals[thread as usize])
             }
         }

@@ -411,7 +411,7 @@ impl<'s> Body<'_, 's> {
     }
 
     /// A value that is computed before the step.
-    fn settled(&mut self, value: Expr, before: &mut Vec<Stmt>) -> Expr {
+    pub(super) fn settled(&mut self, value: Expr, before: &mut Vec<Stmt>) -> Expr {
         if let ExprKind::Const(_) | ExprKind::Local(_) = value.kind {
             return value;
         }

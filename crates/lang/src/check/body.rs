@@ -3,6 +3,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::objects::Me;
 use super::types::Typed;
 use super::{Checker, Global, Value, Wanted};
 use crate::check::hir::{Frame, Local, LocalId, LockId, ProcedureId, Shape, Stmt, Type, VarId};
@@ -36,6 +37,8 @@ pub(super) struct Body<'c, 's> {
     pub after: Vec<Stmt>,
     /// The locals whose type is a range.
     pub ranges: FxHashMap<LocalId, (i64, i64)>,
+    /// The process that runs it.
+    pub me: Me,
 }
 
 /// An expression that a name stands for.
@@ -79,6 +82,8 @@ pub(super) enum Meaning {
     /// A variable of a `struct`, by its place in the checker's records.
     Record(u32),
     Function,
+    /// By its place in the checker's objects.
+    Object(u32),
     /// Unknown, or declared with a mistake: reported already.
     Poison,
 }
@@ -96,6 +101,7 @@ impl Meaning {
             Meaning::Table(_) => "a constant array",
             Meaning::Record(_) => "a variable of a `struct`",
             Meaning::Function => "a function",
+            Meaning::Object(_) => "something to synchronise with",
             Meaning::Poison => "something wrong",
         }
     }
@@ -118,6 +124,7 @@ impl<'c, 's> Body<'c, 's> {
             in_procedure: false,
             after: Vec::new(),
             ranges: FxHashMap::default(),
+            me: Me::Unknown,
         }
     }
 
@@ -275,6 +282,7 @@ impl<'c, 's> Body<'c, 's> {
                 Global::Table(id) => Meaning::Table(id),
                 Global::Record(id) => Meaning::Record(id),
                 Global::Function(_) => Meaning::Function,
+                Global::Object(id) => Meaning::Object(id),
                 Global::Poison => Meaning::Poison,
                 Global::Pending => {
                     self.report(

@@ -351,6 +351,12 @@ impl<'s> Body<'_, 's> {
                 self.wrong_kind(name, meaning, "a value", help);
                 return self.poison(span);
             }
+            Meaning::Object(_) => {
+                let help =
+                    "it has operations and no value; count in a variable what you want to read";
+                self.wrong_kind(name, meaning, "a value", help.to_owned());
+                return self.poison(span);
+            }
             Meaning::Proc(_) => {
                 let help = "a procedure gives no value: let it assign a shared variable".to_owned();
                 self.wrong_kind(name, meaning, "a value", help);

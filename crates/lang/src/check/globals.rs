@@ -3,6 +3,7 @@
 use super::body::Body;
 use super::functions::Inlined;
 use super::initial::{Filled, Mode, stays};
+use super::objects::{HIDDEN, Me};
 use super::records::{Declared, Part, Struct, TypeName};
 use super::{Checker, Global, Value, Wanted};
 use crate::check::hir::{
@@ -24,6 +25,7 @@ impl<'s> Checker<'s> {
         self.check_setting_names();
         self.constants(file);
         self.sizes(file);
+        self.objects(file);
         for id in 0..self.functions.len() {
             self.function(id as u32);
         }
@@ -44,6 +46,7 @@ impl<'s> Checker<'s> {
                 self.process(*name, range.as_ref(), body);
             }
         }
+        self.check_spawned();
         for item in &file.items {
             self.temporal(item);
         }
@@ -139,6 +142,10 @@ impl<'s> Checker<'s> {
                         self.declare_var(name, ty, declared);
                     }
                 }
+                Item::Object(object) => self.declare_object(object.name),
+                Item::Lock { name, .. } if self.tried.contains(name.text) => {
+                    self.declare_object(*name);
+                }
                 Item::Lock { name, len } => {
                     let id = LockId(self.program.locks.len() as u32);
                     self.program.locks.push(Lock {
@@ -210,6 +217,8 @@ impl<'s> Checker<'s> {
             name: name.text.to_owned(),
             ty: declared.plain().unwrap_or(Type::Int),
             atomic: ty.atomic.is_some(),
+            object: false,
+            holds: false,
             len: shape.elements(),
             shape,
             init: None,
@@ -229,7 +238,7 @@ impl<'s> Checker<'s> {
         self.declare_global(name, global);
     }
 
-    fn declare_global(&mut self, name: Name<'s>, global: Global) {
+    pub(super) fn declare_global(&mut self, name: Name<'s>, global: Global) {
         match self.globals.get(name.text) {
             None => {
                 self.globals.insert(name.text, (global, name.span));
@@ -309,6 +318,7 @@ impl<'s> Checker<'s> {
                     vars += names.len() * self.count_leaves(self.declared(&ty.base));
                     self.var(first, names, ty, init.as_ref());
                 }
+                Item::Lock { name, .. } if self.tried.contains(name.text) => {}
                 Item::Lock { len, .. } => {
                     let index = locks;
                     locks += 1;
@@ -611,6 +621,10 @@ impl<'s> Checker<'s> {
                 }
             }
             stay.sort_by_key(|(id, _)| *id);
+            if inner.c.processes.told_apart {
+                let shape = Shape::plain(HIDDEN, Vec::new());
+                inner.me = Me::Caller(index as u32, inner.new_local(shape, Type::Int));
+            }
             let params = inner
                 .frame
                 .locals

@@ -107,6 +107,9 @@ pub struct Program {
     /// Where expressions stand that the checker has expanded, such as `forall i in 0..N: e`: labels
     /// show the text.
     pub expanded: FxHashSet<Span>,
+    /// Where statements stand that the checker has made of others, such as `acquire(s)`: labels
+    /// show the text, and nothing in them is stated by the file.
+    pub lowered: FxHashSet<Span>,
     /// The arrays that stand in several copies, in a program that was made to be explored
     /// (`run/symbolic/split.rs`); none in one that was read.
     pub split: Vec<Split>,
@@ -226,6 +229,11 @@ pub struct Var {
     pub ty: Type,
     /// Whether it is atomic: accesses at the same time are no data race.
     pub atomic: bool,
+    /// Whether it belongs to something that processes synchronise with: then determinism is not
+    /// about it, as it is not about locks.
+    pub object: bool,
+    /// Whether an element of it says that a process holds the object, not that it waits.
+    pub holds: bool,
     /// Number of elements, if it is an array.
     pub len: Option<u32>,
     /// Initial values (one, or one per element); `None` if symbolic.
@@ -348,6 +356,15 @@ pub enum Place {
 }
 
 impl Program {
+    /// Whether a shared variable, by its index, is a result: one that `observe` names, or, if it
+    /// names none, any that is no object to synchronise with.
+    pub fn observes(&self, var: usize) -> bool {
+        match &self.observe {
+            Some(named) => named.iter().any(|id| id.0 as usize == var),
+            None => !self.vars[var].object,
+        }
+    }
+
     /// A value as the source would write it.
     pub fn show(&self, value: i64, ty: Type) -> String {
         match ty {

@@ -16,6 +16,7 @@ pub mod hir;
 mod initial;
 mod matches;
 mod message;
+pub(crate) mod objects;
 mod ordered;
 mod processes;
 mod quantified;
@@ -24,6 +25,7 @@ pub(crate) mod refuse;
 mod selected;
 mod settings;
 mod stmt;
+mod synchronise;
 mod temporal;
 pub(crate) mod types;
 mod unknowns;
@@ -108,6 +110,9 @@ pub fn load(source: &str, settings: &[Setting]) -> Result<Program, Vec<Diagnosti
         full: false,
         crowded: false,
         hint_budget: HINT_BUDGET,
+        objects: Vec::new(),
+        tried: objects::tried_locks(&parsed.file),
+        processes: objects::Processes::default(),
     };
     let readable = checker.diagnostics.is_empty();
     checker.read_settings(settings);
@@ -136,6 +141,7 @@ enum Wanted {
     Lock,
     Proc,
     Process,
+    Object,
 }
 
 /// What a name at the top of the file means.
@@ -150,6 +156,7 @@ enum Global {
     Table(u32),
     Record(u32),
     Function(u32),
+    Object(u32),
     /// Something with a mistake that has been reported.
     Poison,
 }
@@ -164,6 +171,7 @@ impl Global {
             Global::Table(_) => "a constant array",
             Global::Record(_) => "a variable of a `struct`",
             Global::Function(_) => "a function",
+            Global::Object(_) => "something to synchronise with",
             Global::Poison => "something else",
         }
     }
@@ -204,6 +212,11 @@ struct Checker<'s> {
     /// Too many processes, and that was reported.
     crowded: bool,
     hint_budget: usize,
+    /// What processes synchronise with.
+    objects: Vec<objects::Object>,
+    /// The locks that some statement tries.
+    tried: FxHashSet<&'s str>,
+    processes: objects::Processes,
 }
 
 impl<'s> Checker<'s> {
@@ -287,6 +300,9 @@ impl<'s> Checker<'s> {
                 Wanted::Proc => {
                     format!("declare it outside of all blocks: `proc {text}() {{ … }}`")
                 }
+                Wanted::Object => format!(
+                    "declare it outside of all blocks: `semaphore {text} = 1`, `rwlock {text}`, `cond {text}` or `barrier {text} = 2`"
+                ),
                 Wanted::Process => {
                     format!("keep the process where it is started: `let {text} = spawn …`")
                 }

@@ -1,6 +1,7 @@
 //! Processes: `process p (i in a..b)` becomes one process for each `i`.
 
 use super::body::Body;
+use super::objects::Me;
 use super::{Checker, MAX_PROCESSES};
 use crate::check::hir::Process;
 use crate::syntax::ast::{Name, Range, Stmt};
@@ -67,7 +68,9 @@ impl<'s> Checker<'s> {
         param: Option<(Name<'s>, i64)>,
         body: &[Stmt<'s>],
     ) -> Process {
+        let number = self.program.processes.len() as i64;
         let mut inner = Body::of_process(self);
+        inner.me = Me::Process(number);
         if let Some((param, value)) = param {
             inner.declare_param(param, value);
         }

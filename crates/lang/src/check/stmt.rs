@@ -6,7 +6,8 @@ use super::Wanted;
 use super::atomics::{Target, is_update};
 use super::body::{Body, Meaning};
 use super::initial::{Filled, Mode};
-use super::records::{Declared, Selected};
+use super::objects::Me;
+use super::records::{Declared, Selected, number};
 use super::types::{Ty, Typed};
 use crate::check::hir::{
     Expr, ExprKind, Leave, LocalId, LockId, Place, ProcedureId, Shape, Spawned, Stmt, StmtKind,
@@ -117,6 +118,10 @@ impl<'s> Body<'_, 's> {
             {
                 self.fence(args, span)
             }
+            ast::StmtKind::Call(name, args) if self.is_operation(*name, args) => {
+                self.object_stmt(*name, args, span)
+            }
+            ast::StmtKind::Try(kept, operation) => self.tried(kept, operation, span),
             ast::StmtKind::Call(name, args) => match self.call(*name, args, span) {
                 Some((procedure, args)) => StmtKind::Call(procedure, args),
                 None => StmtKind::Skip,
@@ -124,14 +129,8 @@ impl<'s> Body<'_, 's> {
             ast::StmtKind::Atomic(list) => {
                 StmtKind::Atomic(self.in_one_step(|body| body.statements(list)))
             }
-            ast::StmtKind::Lock(name, index) => match self.lock(*name, index.as_ref()) {
-                Some((lock, index)) => StmtKind::Lock(lock, index),
-                None => StmtKind::Skip,
-            },
-            ast::StmtKind::Unlock(name, index) => match self.lock(*name, index.as_ref()) {
-                Some((lock, index)) => StmtKind::Unlock(lock, index),
-                None => StmtKind::Skip,
-            },
+            ast::StmtKind::Lock(name, index) => self.lock_stmt("lock", (*name, index), span),
+            ast::StmtKind::Unlock(name, index) => self.lock_stmt("unlock", (*name, index), span),
             ast::StmtKind::Let {
                 name,
                 ty,
@@ -256,10 +255,10 @@ impl<'s> Body<'_, 's> {
     fn spawn(&mut self, name: Option<Name<'s>>, spawned: &ast::Spawned<'s>) -> StmtKind {
         let spawned = match spawned {
             ast::Spawned::Block(list) => {
-                let outer = (self.in_loop, self.in_procedure);
-                (self.in_loop, self.in_procedure) = (false, false);
+                let outer = (self.in_loop, self.in_procedure, self.me);
+                (self.in_loop, self.in_procedure, self.me) = (false, false, Me::Unknown);
                 let block = self.statements(list);
-                (self.in_loop, self.in_procedure) = outer;
+                (self.in_loop, self.in_procedure, self.me) = outer;
                 Some(Spawned::Block(block))
             }
             ast::Spawned::Call(name, args) => self
@@ -338,10 +337,35 @@ impl<'s> Body<'_, 's> {
                 }
             }
         }
+        if self.c.processes.told_apart {
+            values.push(match self.me {
+                Me::Process(at) => number(at, span),
+                Me::Caller(_, parameter) => super::synchronise::local(parameter, span),
+                // It is not used: that would be a mistake.
+                Me::Unknown => number(0, span),
+            });
+        }
         Some((id, values))
     }
 
-    fn lock(
+    fn lock_stmt(
+        &mut self,
+        verb: &'static str,
+        (name, index): (Name<'s>, &Option<ast::Expr<'s>>),
+        span: Span,
+    ) -> StmtKind {
+        let index = index.as_ref();
+        if let Some(lowered) = self.lowered_lock(name, index, verb, span) {
+            return lowered;
+        }
+        match self.lock(name, index) {
+            Some((lock, index)) if verb == "lock" => StmtKind::Lock(lock, index),
+            Some((lock, index)) => StmtKind::Unlock(lock, index),
+            None => StmtKind::Skip,
+        }
+    }
+
+    pub(super) fn lock(
         &mut self,
         name: Name<'s>,
         index: Option<&ast::Expr<'s>>,

@@ -10,8 +10,8 @@ use mazurka_diagnostics::{Diagnostic, finish};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::syntax::ast::{
-    Base, Expr, ExprKind, File, Init, Item, Name, Over, PropertyKind, Selector, Spawned, Stmt,
-    StmtKind, Text, TypeExpr,
+    Base, Expr, ExprKind, File, Init, Item, Kept, Name, Object, Over, PropertyKind, Selector,
+    Spawned, Stmt, StmtKind, Text, TypeExpr,
 };
 
 /// What becomes of a name.
@@ -138,8 +138,12 @@ impl<'s> Survey<'s> {
                     "call it from a process, or remove it",
                 )
             }
-            Item::Lock { name, .. } if !uses(name).read => {
-                let message = format!("the lock `{}` is never used", name.text);
+            Item::Lock { name, .. } | Item::Object(Object { name, .. }) if !uses(name).read => {
+                let what = match item {
+                    Item::Object(object) => object.kind.noun(),
+                    _ => "lock",
+                };
+                let message = format!("the {what} `{}` is never used", name.text);
                 unused("W0105", *name, message, "remove it")
             }
             _ => return,
@@ -154,6 +158,9 @@ impl<'s> Survey<'s> {
                 init.iter().for_each(|init| self.init(init));
             }
             Item::Lock { len, .. } => len.iter().for_each(|len| self.expr(len)),
+            Item::Object(object) => {
+                object.dims.iter().chain(&object.value).for_each(|e| self.expr(e));
+            }
             Item::Const { value, .. } => self.init(value),
             Item::Struct { fields, .. } => fields.iter().for_each(|(_, ty)| self.size(ty)),
             Item::Function(function) => {
@@ -340,6 +347,13 @@ impl<'s> Survey<'s> {
                 self.states_property = true;
                 self.expr(test);
                 message.iter().for_each(|message| self.message(*message));
+            }
+            StmtKind::Try(kept, operation) => {
+                self.stmt(operation);
+                match kept {
+                    Kept::Let(name) => self.declare(*name, true),
+                    Kept::Place(place) => self.place(place),
+                }
             }
             StmtKind::Operation(operation) => self.operation(operation),
             StmtKind::Assume(test) => self.expr(test),

@@ -31,6 +31,7 @@ pub(crate) enum Item<'s> {
         name: Name<'s>,
         len: Option<Expr<'s>>,
     },
+    Object(Object<'s>),
     Const {
         name: Name<'s>,
         value: Init<'s>,
@@ -78,6 +79,42 @@ pub(crate) enum Item<'s> {
         range: Option<Range<'s>>,
         body: Vec<Stmt<'s>>,
     },
+}
+
+/// `semaphore s[3] = 1`, `cond c`: something that processes synchronise with.
+#[derive(Debug)]
+pub(crate) struct Object<'s> {
+    pub kind: ObjectKind,
+    pub name: Name<'s>,
+    pub dims: Vec<Expr<'s>>,
+    /// What stands behind `=`.
+    pub value: Option<Expr<'s>>,
+}
+
+/// The kinds of objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ObjectKind {
+    Semaphore,
+    RwLock,
+    Cond,
+    /// `spurious cond c`: a process that waits may wake for no reason.
+    SpuriousCond,
+    Barrier,
+}
+
+impl ObjectKind {
+    pub const ALL: [(&'static str, Self); 4] = [
+        ("semaphore", Self::Semaphore),
+        ("rwlock", Self::RwLock),
+        ("cond", Self::Cond),
+        ("barrier", Self::Barrier),
+    ];
+
+    /// How it is declared.
+    pub fn noun(self) -> &'static str {
+        let found = Self::ALL.iter().find(|(_, one)| *one == self);
+        found.map_or("cond", |(word, _)| word)
+    }
 }
 
 /// A parameter or a field, with its type; names in one list share it.
@@ -168,6 +205,30 @@ pub(crate) struct Stmt<'s> {
     pub span: Span,
 }
 
+impl<'s> Stmt<'s> {
+    /// Calls `visit` on the statements right inside it.
+    pub fn for_each_inner(&self, visit: &mut dyn FnMut(&Stmt<'s>)) {
+        match &self.kind {
+            StmtKind::Block(body)
+            | StmtKind::Atomic(body)
+            | StmtKind::While { body, .. }
+            | StmtKind::For { body, .. }
+            | StmtKind::Spawn(_, Spawned::Block(body)) => body.iter().for_each(visit),
+            StmtKind::Guard(_, body) | StmtKind::GuardedLoop(_, body) | StmtKind::Try(_, body) => {
+                visit(body);
+            }
+            StmtKind::Choice { then, other, .. } => [then, other].iter().for_each(|s| visit(s)),
+            StmtKind::If(_, then, other) => then.iter().chain(other).for_each(visit),
+            StmtKind::Match(_, cases) => {
+                let bodies = cases.cases.iter().map(|(_, body)| body);
+                let other = cases.other.iter().map(|(_, body)| &**body);
+                bodies.chain(other).flatten().for_each(visit);
+            }
+            _ => {}
+        }
+    }
+}
+
 #[derive(Debug)]
 pub(crate) enum StmtKind<'s> {
     /// A statement with a mistake that has been reported.
@@ -208,12 +269,21 @@ pub(crate) enum StmtKind<'s> {
         ty: Option<TypeExpr<'s>>,
         init: Init<'s>,
     },
+    /// `let ok = try acquire(s)`, `ok := try lock(m)`
+    Try(Kept<'s>, Box<Stmt<'s>>),
     /// An operation on an atomic variable whose result, if it has one, is not used.
     Operation(Expr<'s>),
     Assert(Expr<'s>, Option<Text<'s>>),
     Assume(Expr<'s>),
     Error(Option<Text<'s>>),
     Leave(Leave),
+}
+
+/// Where a result goes.
+#[derive(Debug)]
+pub(crate) enum Kept<'s> {
+    Let(Name<'s>),
+    Place(Expr<'s>),
 }
 
 /// A string, as it stands in the source.

@@ -184,6 +184,11 @@ impl<'a> Map<'a> {
         self.conditions.get(&span).copied().unwrap_or_default()
     }
 
+    /// Whether the checker has made it of another statement.
+    fn is_lowered(&self, stmt: &Stmt) -> bool {
+        self.code.program.lowered.contains(&stmt.span)
+    }
+
     /// Whether a statement has instructions, and none was reached.
     fn misses(&self, stmt: &Stmt) -> bool {
         self.all.touches(stmt.span) && !self.met.touches(stmt.span)
@@ -255,7 +260,10 @@ impl Vacuity<'_> {
     }
 
     fn stmt(&mut self, stmt: &Stmt) {
+        // What the checker has made of a statement is no condition of the file.
+        let lowered = self.map.is_lowered(stmt);
         match &stmt.kind {
+            StmtKind::If(..) | StmtKind::For { .. } | StmtKind::Atomic(_) if lowered => {}
             StmtKind::If(test, then, other) => self.branch(test, then, other),
             StmtKind::Choice { test, then, other } => {
                 self.branch(test, from_ref(then), from_ref(other));

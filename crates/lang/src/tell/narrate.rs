@@ -181,6 +181,19 @@ impl Code {
         layout.names[at].ty
     }
 
+    /// The process that holds something, if a cell with this value says so.
+    fn holder(&self, cell: u32, value: i64) -> Option<u32> {
+        let at = self.first_cells.partition_point(|&first| first <= cell) - 1;
+        let var = self.program.vars.get(at).filter(|var| var.object)?;
+        match (var.ty, var.shape.dims.last()) {
+            (Type::Enum(_), _) => u32::try_from(value - 1).ok(),
+            (Type::Bool, Some(processes)) if var.holds && value != 0 => {
+                Some((cell - self.first_cells[at]) % processes)
+            }
+            _ => None,
+        }
+    }
+
     pub(crate) fn cell_type(&self, cell: u32) -> Type {
         let at = self.first_cells.partition_point(|&first| first <= cell);
         self.program
@@ -192,14 +205,17 @@ impl Code {
     /// The operation on an atomic variable, or the fence, that the step at this mark is, as it was
     /// written.
     fn operation_at(&self, mark: u32) -> Option<String> {
-        let Op::Mark(step) = self.ops[mark as usize] else {
+        let (Op::Mark(step) | Op::Open(step)) = self.ops[mark as usize] else {
             return None;
         };
         let step = &self.steps[step as usize];
         let text = step.span.text(&self.source);
         // An update is a whole statement, and its name says what is done with the result.
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        self.program.orders.get(&step.span).map(|_| words)
+        let told = self.program.lowered.contains(&step.span)
+            || matches!(self.ops[mark as usize], Op::Mark(_))
+                && self.program.orders.contains_key(&step.span);
+        told.then_some(words)
     }
 
     /// The name of the constant that stands here in the source, if one does and nothing else.
@@ -257,6 +273,9 @@ impl Code {
                 let text = span.text(&code.source).lines().next().unwrap_or("").trim();
                 let custom = code.messages.get(&pc).map(show);
                 let message = match (fault, custom) {
+                    (Fault::Assertion, Some(custom)) if code.program.lowered.contains(&span) => {
+                        custom
+                    }
                     (Fault::Assertion, Some(custom)) => format!("assertion failed: {custom}"),
                     (Fault::Assertion, None) => format!("assertion failed: `{text}`"),
                     (Fault::Error, Some(custom)) => format!("error: {custom}"),
@@ -457,11 +476,7 @@ impl Narrator for Machine {
 
     fn bindings(&self, observed_only: bool) -> Vec<Binding> {
         let vars = self.code.program.vars.iter().enumerate();
-        let observed = |at: usize| match (&self.code.program.observe, observed_only) {
-            (Some(observed), true) => observed.iter().any(|var| var.0 as usize == at),
-            _ => true,
-        };
-        vars.filter(|(at, _)| observed(*at))
+        vars.filter(|&(at, _)| !observed_only || self.code.program.observes(at))
             .map(|(at, var)| {
                 let first = self.code.first_cells[at] as usize;
                 let cells = &self.state.cells[first..first + var.len.unwrap_or(1) as usize];
@@ -646,7 +661,7 @@ impl Machine {
                         layout,
                         locals: if here { locals } else { &[] },
                     };
-                    (format!("`{}`", scope.expr(test)), None)
+                    (format!("`{}`", scope.expr(test)), self.holder_for(process))
                 }
                 _ => ("a condition".to_owned(), None),
             },
@@ -656,6 +671,20 @@ impl Machine {
             what,
             held_by,
             line: step.span.line_column(&self.code.source).0,
+        })
+    }
+
+    /// The process that holds what another one waits for, if the checker has made variables of it.
+    fn holder_for(&self, process: ProcessId) -> Option<String> {
+        let mut claims = Claims::new();
+        self.claims(process, &mut claims);
+        let cells = claims.iter().flat_map(|a| a.first..a.first + a.len);
+        cells.into_iter().find_map(|cell| {
+            let holder = self
+                .code
+                .holder(cell, self.state.cells.get(cell as usize).copied()?)?;
+            let holder = ProcessId(holder);
+            (holder != process).then(|| self.table.path(holder).to_string())
         })
     }
 

@@ -54,7 +54,9 @@ impl Scope<'_> {
                     (self.code.program.show(*value, expr.ty), strength)
                 }
             },
-            _ if self.code.program.expanded.contains(&expr.span) => {
+            _ if self.code.program.expanded.contains(&expr.span)
+                || self.code.program.lowered.contains(&expr.span) =>
+            {
                 let text = expr.span.text(&self.code.source);
                 let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
                 (words, if text.ends_with([')', '}']) { 9 } else { 0 })

@@ -5,6 +5,7 @@ mod concolic;
 mod foreign;
 mod grammar;
 mod limits;
+mod objects;
 mod robust;
 mod telling;
 mod warned;

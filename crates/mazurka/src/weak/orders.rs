@@ -61,7 +61,7 @@ impl Program {
         let wanted = Wanted {
             command: "orders",
             memory,
-            seed: None,
+            draws: None,
         };
         let mut record = asked.search_weakly(wanted, options, watch)?;
         let question = asked.question(wanted, code, options);

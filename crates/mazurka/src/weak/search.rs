@@ -12,11 +12,11 @@ use std::time::Duration;
 
 use mazurka_core::record::{Kind, Witness};
 use mazurka_core::{Bound, Counts, Execution, Fingerprint, Kinds, Limits, Random};
-use mazurka_explore::{Budget, Watch};
+use mazurka_explore::{Algorithm, Budget, Pct, RandomWalks, Watch};
 use mazurka_lang::{Code, Machine, NotWeak};
 use mazurka_memory::schedule::Schedule;
 use mazurka_memory::{
-    End, Ending, Failure, Found, Memory, Part, Threads, Visitor, sample, split, visit_part,
+    Drawing, End, Ending, Failure, Found, Memory, Part, Threads, Visitor, sample, split, visit_part,
 };
 use rustc_hash::FxHashSet;
 
@@ -42,8 +42,8 @@ pub(super) struct Question<'a> {
     pub counted: Kinds,
     /// Those of them that end the search.
     pub stops: Kinds,
-    /// Draw executions at random, the same for the same number, in place of exploring all.
-    pub seed: Option<u64>,
+    /// Draw executions by this algorithm, in place of exploring all.
+    pub draws: Option<Algorithm>,
     pub options: &'a Options,
 }
 
@@ -335,7 +335,7 @@ impl Question<'_> {
     /// How many executions are different. Threads that are started have numbers by the order in
     /// which they are met, so of those that were drawn it is not known then.
     fn traces(&self, found: &Found, seen: &Seen) -> Option<u64> {
-        match (self.seed, self.code.starts_processes()) {
+        match (self.draws, self.code.starts_processes()) {
             (None, _) => Some(executions(found)),
             (Some(_), true) => None,
             (Some(_), false) => Some(seen.drawn.len() as u64),
@@ -412,8 +412,8 @@ impl Question<'_> {
 
     /// Cuts the search into parts, and explores them.
     fn in_parts<const APART: bool>(&self, shared: &Shared, budget: &Budget<'_>) -> Shown {
-        if let Some(seed) = self.seed {
-            return self.draw::<APART>(seed, shared);
+        if let Some(algorithm) = self.draws {
+            return self.draw::<APART>(algorithm, shared);
         }
         let (mut shown, parts) = self.cut::<APART>(shared, budget);
         if shown.certain || shown.broken_off {
@@ -509,13 +509,13 @@ impl Question<'_> {
             shared,
             part,
             seen: Seen::default(),
-            draws: self.seed.is_some(),
+            draws: self.draws.is_some(),
             certain: false,
         }
     }
 
     /// Draws executions.
-    fn draw<const APART: bool>(&self, seed: u64, shared: &Shared) -> Shown {
+    fn draw<const APART: bool>(&self, algorithm: Algorithm, shared: &Shared) -> Shown {
         let given = &self.options.limits;
         let limited = given.executions.or(given.steps).is_some() || given.time.is_some();
         let limits = Limits {
@@ -523,8 +523,13 @@ impl Question<'_> {
             ..given.clone()
         };
         let mut look = self.look(0, shared);
-        let (program, random) = (self.program::<APART>(), Random::new(seed));
-        let found = sample(program, self.memory, &limits, random, &mut look);
+        let drawing = match algorithm {
+            Algorithm::Pct(Pct { seed, depth }) => Drawing::by_priorities(Random::new(seed), depth),
+            Algorithm::Random(walks) => Drawing::from(Random::new(walks.seed)),
+            _ => Drawing::from(Random::new(RandomWalks::FIRST.seed)),
+        };
+        let program = self.program::<APART>();
+        let found = sample(program, self.memory, &limits, drawing, &mut look);
         look.shown(found)
     }
 }

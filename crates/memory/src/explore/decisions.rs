@@ -96,6 +96,7 @@ impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
             prefix: &self.prefix,
             stamp: revisited,
             planted: self.planted,
+            suffixes: &self.suffixes,
         };
         let counts = |other: &Event| {
             other.stamp != decision.stamp && maximality.is_previous(other, decision)

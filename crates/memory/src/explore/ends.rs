@@ -287,6 +287,7 @@ impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
         };
         self.note(failure, |graph| Schedule::to_both(graph, first, second));
         self.note_failures();
+        self.runner.meets_race();
         self.show(Ending::Race)
     }
 

@@ -208,10 +208,10 @@ pub(super) struct WriteFrame {
     pub(super) revisit: Option<Revisit>,
 }
 
-/// A read that is revisited, by its index among the reads of the location.
+/// A read that is revisited, or the first that may be: reads are looked at in the order of slots.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Revisit {
-    pub(super) read: usize,
+    pub(super) read: Slot,
     /// What has been removed for it, unless the read has still to be looked at.
     pub(super) cut: Option<Cut>,
 }
@@ -446,7 +446,10 @@ impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
                 }
                 self.graph.undo(frame.mark);
             }
-            frame.revisit = Some(Revisit { read: 0, cut: None });
+            frame.revisit = Some(Revisit {
+                read: Slot(0),
+                cut: None,
+            });
         }
         self.advance_revisits(frame)
     }

@@ -31,6 +31,9 @@
 //!   the write, but not for a lock: without the mark two locks would revisit each other for ever.
 //! - *Maximality*: that the write of a removed read is in Previous is not asked. If it is not, then
 //!   it is removed too, and is not maximal, because the read is in its Previous.
+//! - *Candidates*: of the reads of a location, a write looks only at those of the last write in mo
+//!   that is in its prefix, and of later ones: others are not maximal (revisit.rs). So an execution
+//!   whose threads are in order costs no look at each pair of accesses.
 //! - *Updates* are a read and, directly after it, a write. The write is added next, whatever the
 //!   other threads can do.
 //! - *Choices* are maximal iff they have their first outcome. The paper has none; without the rule
@@ -66,6 +69,7 @@ pub use priorities::Drawing;
 pub use replay::{Replay, ReplayError, replay, replay_graph};
 pub use sample::sample;
 
+use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
@@ -79,6 +83,7 @@ use crate::runner::Runner;
 use crate::schedule::Schedule;
 use decisions::DecisionFrame;
 use frames::{ChoiceFrame, Frame, Open, ReadFrame, Reads, WriteFrame};
+use revisit::Suffixes;
 
 /// Explores all executions of a program.
 ///
@@ -158,6 +163,11 @@ struct Explorer<'a, P, M, V> {
     kept: Vec<u32>,
     /// The decisions that the program is asked about.
     decisions: Vec<Decision>,
+    /// The reads that a write may revisit.
+    candidates: Vec<Slot>,
+    /// How much work there is when the clock is looked at next.
+    next_look: u64,
+    suffixes: RefCell<Suffixes>,
 }
 
 impl<'a, P: Program, M: Model, V: Visitor<P>> Explorer<'a, P, M, V> {
@@ -183,6 +193,9 @@ impl<'a, P: Program, M: Model, V: Visitor<P>> Explorer<'a, P, M, V> {
             prefix: Vec::new(),
             kept: Vec::new(),
             decisions: Vec::new(),
+            candidates: Vec::new(),
+            next_look: 0,
+            suffixes: RefCell::default(),
         }
     }
 
@@ -258,7 +271,7 @@ impl<'a, P: Program, M: Model, V: Visitor<P>> Explorer<'a, P, M, V> {
 
     /// Counts an event, and looks at the limits.
     fn count_step(&mut self) -> ControlFlow<()> {
-        /// The clock is read once in so many events.
+        /// The clock is read once in so many events and answers of the program.
         const PERIOD: u64 = 1024;
         if self.is_on_the_way() {
             return ControlFlow::Continue(());
@@ -270,9 +283,12 @@ impl<'a, P: Program, M: Model, V: Visitor<P>> Explorer<'a, P, M, V> {
         {
             return self.stop(Bound::MaxSteps(most));
         }
-        if !made.is_multiple_of(PERIOD) {
+        // A program that is run from the start again may give many answers between two events.
+        let work = made + self.runner.answered();
+        if work < self.next_look {
             return ControlFlow::Continue(());
         }
+        self.next_look = work + PERIOD;
         match self.limits.time {
             Some(time) if self.start.elapsed() >= time => {
                 self.stop(Bound::TimeLimit(time.as_millis() as u64))

@@ -1,5 +1,6 @@
 //! Revisits: a write gives its value to a read that was added before it.
 
+use std::cell::RefCell;
 use std::ops::ControlFlow;
 
 use super::ends::Visitor;
@@ -8,7 +9,7 @@ use super::{Explorer, Program};
 use crate::graph::{Event, Graph, Kind, PORF, Slot};
 use crate::models::Model;
 use crate::planted::Planted;
-use crate::program::{Effect, ThreadId};
+use crate::program::{Effect, Loc, ThreadId};
 
 /// Whether the events that a revisit removes were added maximally, each.
 pub(super) struct Maximality<'a> {
@@ -17,6 +18,50 @@ pub(super) struct Maximality<'a> {
     /// That of the read that is revisited.
     pub(super) stamp: u32,
     pub(super) planted: Planted,
+    pub(super) suffixes: &'a RefCell<Suffixes>,
+}
+
+/// For each location whose writes are many, the least stamp of the writes from each position of mo
+/// on, where those of the prefix count as the first. So what a revisit removes is looked at in time
+/// that is linear in its number, and not in the product with the number of writes.
+#[derive(Debug, Default)]
+pub(super) struct Suffixes {
+    /// By location: when it was filled in, and the stamps.
+    least: Vec<(u64, Vec<u32>)>,
+    /// The number of the write whose revisits are looked for.
+    current: u64,
+}
+
+impl Suffixes {
+    /// So many writes are looked at one by one.
+    const FEW: usize = 8;
+
+    /// Forgets what was filled in: the graph or the prefix has changed.
+    fn begin(&mut self) {
+        self.current += 1;
+    }
+
+    /// The least stamp of the writes of a location from an index of mo on.
+    fn least(&mut self, graph: &Graph, prefix: &[u32], loc: Loc, from: usize) -> u32 {
+        if self.least.len() <= loc.index() {
+            self.least.resize_with(loc.index() + 1, Default::default);
+        }
+        let (filled, least) = &mut self.least[loc.index()];
+        if std::mem::replace(filled, self.current) != self.current {
+            let mo = graph.mo(loc);
+            least.clear();
+            least.resize(mo.len() + 1, u32::MAX);
+            for (at, &write) in mo.iter().enumerate().rev() {
+                let write = graph.event(write);
+                let stamp = match Graph::within(write, prefix) {
+                    true => 0,
+                    false => write.stamp,
+                };
+                least[at] = least[at + 1].min(stamp);
+            }
+        }
+        least[from]
+    }
 }
 
 impl Maximality<'_> {
@@ -50,8 +95,12 @@ impl Maximality<'_> {
     /// Whether no previous write is mo-after the event, or after what it reads.
     fn is_last(&self, event: &Event) -> bool {
         let position = self.graph.position(event) as usize;
-        let later = self.graph.mo(event.loc)[position..].iter();
-        let mut later = later.map(|&write| self.graph.event(write));
+        let later = &self.graph.mo(event.loc)[position..];
+        if later.len() > Suffixes::FEW {
+            let mut suffixes = self.suffixes.borrow_mut();
+            return suffixes.least(self.graph, self.prefix, event.loc, position) > event.stamp;
+        }
+        let mut later = later.iter().map(|&write| self.graph.event(write));
         !later.any(|write| self.is_previous(write, event))
     }
 }
@@ -75,19 +124,49 @@ impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
             }
             self.graph.undo(frame.mark);
             frame.revisit = Some(Revisit {
-                read: revisit.read + 1,
+                read: Slot(revisit.read.0 + 1),
                 cut: None,
             });
         }
         ControlFlow::Continue(false)
     }
 
-    /// Looks for the next read that the write can revisit, from an index on, and removes what has
-    /// to be removed. Returns whether there is one.
-    fn start_revisit(&mut self, frame: &mut WriteFrame, from: usize) -> bool {
+    /// Collects the reads from a slot on that the write may revisit, in the order of their slots.
+    /// Others are not maximal, because a write of the prefix is mo-after what they read; or the
+    /// write has no place afterwards, because the update stays that has taken what it reads.
+    fn collect_candidates(&self, write: &Event, from: Slot, candidates: &mut Vec<Slot>) {
+        candidates.clear();
+        let loc = write.loc;
+        let latest = match write.kind.writes_exclusively() {
+            true => {
+                let read = self.graph.tip(write.thread).expect("it has read");
+                let place = self.graph.position(self.graph.event(read));
+                let taker = self.graph.taker(loc, place);
+                taker.map_or(u32::MAX, |taker| self.graph.event(taker).stamp)
+            }
+            false => u32::MAX,
+        };
+        let all = self.planted == Planted::NoMaximality;
+        for position in (0..=self.graph.last_position(loc)).rev() {
+            let source = self.graph.write_at(loc, position);
+            let readers = self.graph.readers(loc, source);
+            candidates.extend(readers.filter(|&read| {
+                let event = self.graph.event(read);
+                read >= from && event.stamp <= latest && !Graph::within(event, &self.prefix)
+            }));
+            let known = |write| Graph::within(self.graph.event(write), &self.prefix);
+            if source != Slot::INITIAL && !all && known(source) {
+                break;
+            }
+        }
+        candidates.sort_unstable();
+    }
+
+    /// Looks for the next read that the write can revisit, from a slot on, and removes what has to
+    /// be removed. Returns whether there is one.
+    fn start_revisit(&mut self, frame: &mut WriteFrame, from: Slot) -> bool {
         let loc = frame.access.loc;
-        let reads = self.graph.reads(loc).len();
-        if from == reads {
+        if self.graph.reads(loc).is_empty() {
             return false;
         }
         self.prefix.clear();
@@ -95,14 +174,16 @@ impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
             Some(tip) => self.prefix.extend(self.graph.clock(tip, PORF)),
             None => self.prefix.resize(self.graph.threads() as usize, 0),
         }
-        let found = (from..reads).find(|&at| {
-            let read = self.graph.reads(loc)[at];
-            self.can_revisit(&frame.access, read)
-        });
+        self.suffixes.borrow_mut().begin();
+        let mut candidates = std::mem::take(&mut self.candidates);
+        self.collect_candidates(&frame.access, from, &mut candidates);
+        let mut found = candidates.iter().copied();
+        let found = found.find(|&read| self.can_revisit(&frame.access, read));
+        self.candidates = candidates;
         let Some(found) = found else {
             return false;
         };
-        let read = *self.graph.event(self.graph.reads(loc)[found]);
+        let read = *self.graph.event(found);
         for thread in (0..self.graph.threads()).map(ThreadId) {
             while self.graph.thread(thread).len() as u32 > self.kept[thread.index()] {
                 self.graph.remove_last(thread);
@@ -177,7 +258,11 @@ impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
             prefix: &self.prefix,
             stamp: read.stamp,
             planted: self.planted,
+            suffixes: &self.suffixes,
         };
+        if !maximality.has(slot) {
+            return false;
+        }
         let mut decides = false;
         for thread in (0..self.graph.threads()).map(ThreadId) {
             let events = self.graph.thread(thread);
@@ -194,7 +279,7 @@ impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
             self.kept.push(count as u32);
         }
         self.kept[read.thread.index()] = read.index;
-        maximality.has(slot) && (!decides || self.are_decisions_maximal(read.stamp))
+        !decides || self.are_decisions_maximal(read.stamp)
     }
 
     /// Whether the decisions beyond what is kept were made maximally.

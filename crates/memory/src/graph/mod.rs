@@ -352,7 +352,7 @@ impl Graph {
         &self.places[loc.index()].mo
     }
 
-    /// The reads of a location, in no particular order.
+    /// The reads of a location, in the order of their slots.
     #[inline]
     pub fn reads(&self, loc: Loc) -> &[Slot] {
         &self.places[loc.index()].reads
@@ -656,7 +656,7 @@ impl Graph {
             at
         } else if event.kind.is_read() {
             let reads = &mut self.places[event.loc.index()].reads;
-            let at = reads.iter().rposition(|&read| read == slot);
+            let at = reads.binary_search(&slot);
             let at = at.expect("a read is among the reads of its location");
             reads.remove(at);
             let [before, after] = event.siblings;

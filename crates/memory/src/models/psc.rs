@@ -1,12 +1,17 @@
 //! The order of sc events: whether a new access closes a cycle of psc.
 //!
-//! psc = \[SC\];po;\[SC\] ∪ \[SC\];po;hb;po;\[SC\] ∪
-//! \[SC\];(\[F\];hb)?;(po ∪ rf ∪ mo ∪ rb);(hb;\[F\])?;\[SC\] ∪ \[Fsc\];(hb ∪ hb;eco;hb);\[Fsc\]
+//! - scb = po ∪ po;hb;po ∪ hb|loc ∪ rf ∪ mo ∪ rb
+//! - psc = \[SC\];(\[F\];hb)?;scb;(hb;\[F\])?;\[SC\] ∪ \[Fsc\];(hb ∪ hb;eco;hb);\[Fsc\]
 //!
-//! and \[SC\];hb|loc;\[SC\]: without it a relaxed update in the release sequence of an sc store
-//! would cut the store off from an sc load, which RC11 and C++20 both forbid. This reading, which
-//! is that of GenMC but for hb|loc, takes an update for two events; so it forbids the outcome of
-//! Z6.U, which RC11 of PLDI 2017 and C++20 admit (docs/memory.md).
+//! GenMC has no hb|loc: then a relaxed update in the release sequence of an sc store would cut it
+//! off from an sc load, which RC11 and C++20 both forbid. RC11 of PLDI 2017 has no rf, which
+//! matters only next to a fence: between sc accesses it is in hb|loc. It asks for different
+//! locations in po;hb;po, and takes an update for one event. Here as in GenMC an update is two
+//! events; so the outcome of Z6.U is forbidden, which RC11 and C++20 admit (docs/memory.md).
+//!
+//! Next to a fence hb|loc is not looked at, since it closes no cycle: if F is hb-before x and x is
+//! before b in hb|loc, then a cycle leaves b by po, and F;hb;po is in psc, or to what is mo-after
+//! x, and F;hb;mo is; and so the other way round.
 //!
 //! A new event e has no successor in po, rf or hb. So a new edge A → B starts with e: either A is
 //! e, or A is a fence that is hb-before e and the path goes on from e by rb or mo. A cycle is

@@ -10,8 +10,8 @@
 //! - coherence: hb and hb;eco are irreflexive
 //! - atomicity: rmw ∩ (rb;mo) = ∅
 //! - no load buffering: po ∪ rf is acyclic
-//! - psc is acyclic: \[SC\];po;\[SC\] ∪ \[SC\];po;hb;po;\[SC\] ∪
-//!   \[SC\];(\[F\];hb)?;(po ∪ rf ∪ mo ∪ rb);(hb;\[F\])?;\[SC\] ∪ \[Fsc\];(hb ∪ hb;eco;hb);\[Fsc\]
+//! - psc is acyclic: \[SC\];(\[F\];hb)?;scb;(hb;\[F\])?;\[SC\] ∪ \[Fsc\];(hb ∪ hb;eco;hb);\[Fsc\]
+//!   with scb = po ∪ po;hb;po ∪ hb|loc ∪ rf ∪ mo ∪ rb
 //! - a data race is a failure: accesses of different threads to one location, one of them plain,
 //!   one of them a write, unordered by hb
 //!

@@ -3,6 +3,7 @@
 mod corpus;
 mod figures;
 mod generate;
+mod long;
 mod machines;
 mod maz;
 mod mutants;

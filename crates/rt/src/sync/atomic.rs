@@ -15,7 +15,7 @@ pub use std::sync::atomic::{Ordering, compiler_fence};
 
 use mazurka_core::{AccessOrder, MemoryOrder, Ordered};
 
-use crate::names::Meta;
+use crate::freed::OwnedMeta;
 use crate::spurious::Spurious;
 use crate::weak::order_of;
 use crate::world::{Inner, Pending, Place, World, wakes, world};
@@ -133,7 +133,7 @@ fn check_exchange(success: Ordering, failure: Ordering) {
 
 /// The common parts of atomics.
 struct Shared<A> {
-    meta: Meta,
+    meta: OwnedMeta,
     value: A,
     /// The value that a static starts every execution with. It is atomic as well, because models
     /// that run on several real threads at the same time (parallel tests) may share the static.
@@ -170,7 +170,7 @@ macro_rules! atomic {
             #[inline]
             pub const fn new(value: $value) -> Self {
                 Self(Shared {
-                    meta: Meta::new(),
+                    meta: OwnedMeta::new(),
                     value: real::$name::new(value),
                     initial: real::$name::new(value),
                 })
@@ -194,7 +194,7 @@ macro_rules! atomic {
                 world.twin(meta, || {
                     let value = self.0.value.load(Ordering::Relaxed);
                     Self(Shared {
-                        meta: Meta::at(meta.made()),
+                        meta: OwnedMeta::at(meta.made()),
                         value: real::$name::new(value),
                         initial: real::$name::new(value),
                     })
@@ -206,7 +206,7 @@ macro_rules! atomic {
             #[inline]
             fn start(&self, world: &World) {
                 let epoch = world.inner.borrow().epoch;
-                if self.0.meta.known(epoch).is_some() {
+                if self.0.meta.known(epoch).is_some() || world.is_freed(&self.0.meta) {
                     return;
                 }
                 match self.0.meta.enter(epoch) {
@@ -381,11 +381,16 @@ macro_rules! atomic {
             ) -> Result<$value, $value> {
                 let verb = "compare_exchange_weak";
                 let place = Location::caller();
-                if let Some(world) = world()
+                if let Some(world) = world().filter(|world| world.memory.is_some())
                     && world.spuriously(Spurious::Failure, place)
                 {
                     let this = self.here(world);
-                    return Err(this.read_failing(world, [success, failure], (verb, place)));
+                    let old = this.read_failing(world, [success, failure], (verb, place));
+                    if old != current {
+                        // It fails anyway, which is another execution.
+                        world.discard();
+                    }
+                    return Err(old);
                 }
                 let wanted = Exchange { verb, current, new, success, failure };
                 self.exchange(wanted, place)
@@ -426,9 +431,6 @@ macro_rules! atomic {
             ) -> $value {
                 let [success, failure] = orders;
                 check_exchange(success, failure);
-                if world.memory.is_none() {
-                    return self.load(failure);
-                }
                 let orders = Self::chosen(world, orders, what);
                 self.here(world).update_weakly(world, orders, &|_| None, what).0
             }
@@ -454,6 +456,11 @@ macro_rules! atomic {
                 let cell = this.cell(world);
                 world.turn(Pending::write(cell, (Self::KIND, verb), place));
                 let result = this.0.value.compare_exchange(current, new, success, failure);
+                if verb == "compare_exchange_weak" && result.is_ok() && world.fails_spuriously() {
+                    this.0.value.store(current, Ordering::Relaxed);
+                    world.inner.borrow_mut().read_value(cell, failure);
+                    return Err(current);
+                }
                 {
                     let mut inner = world.inner.borrow_mut();
                     match result {

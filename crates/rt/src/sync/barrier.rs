@@ -6,14 +6,14 @@ use std::sync;
 
 use mazurka_core::{Access, MemoryOrder};
 
-use crate::names::Meta;
+use crate::freed::OwnedMeta;
 use crate::world::{Pending, World, wakes, world};
 
 const KIND: &str = "Barrier";
 
 /// Makes threads wait for each other; the counterpart of [`std::sync::Barrier`].
 pub struct Barrier {
-    meta: Meta,
+    meta: OwnedMeta,
     real: sync::Barrier,
     threads: usize,
 }
@@ -35,7 +35,7 @@ impl Barrier {
     #[track_caller]
     pub const fn new(n: usize) -> Self {
         Self {
-            meta: Meta::new(),
+            meta: OwnedMeta::new(),
             real: sync::Barrier::new(n),
             threads: n,
         }

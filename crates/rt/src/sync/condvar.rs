@@ -12,7 +12,7 @@ use std::time::Duration;
 use mazurka_core::{Access, AccessKind, MemoryOrder};
 
 use super::{MutexGuard, map};
-use crate::names::Meta;
+use crate::freed::OwnedMeta;
 use crate::spurious::Spurious;
 use crate::world::{Pending, Place, World, wakes, world};
 
@@ -30,7 +30,7 @@ impl WaitTimeoutResult {
 
 /// Makes threads wait until they are notified; the counterpart of [`std::sync::Condvar`].
 pub struct Condvar {
-    meta: Meta,
+    meta: OwnedMeta,
     real: sync::Condvar,
 }
 
@@ -58,7 +58,7 @@ impl Condvar {
     #[track_caller]
     pub const fn new() -> Self {
         Self {
-            meta: Meta::new(),
+            meta: OwnedMeta::new(),
             real: sync::Condvar::new(),
         }
     }

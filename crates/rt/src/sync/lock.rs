@@ -55,7 +55,7 @@ macro_rules! lock {
             #[track_caller]
             pub const fn new(value: T) -> Self {
                 Self {
-                    meta: Meta::new(),
+                    meta: OwnedMeta::new(),
                     poisoned: AtomicBool::new(false),
                     used: AtomicBool::new(false),
                     inner: sync::$lock::new(value),
@@ -121,7 +121,8 @@ macro_rules! lock {
             /// Drops std's guard. `poisons` tells whether that poisons the lock, because std takes
             /// a panic of any thread of the model for one of this thread.
             pub(super) fn let_go<G>(&self, guard: G, poisons: bool) {
-                let poisoned = self.poisons() || poisons;
+                let given_up = |world: &World| world.inner.borrow().given_up.is_some();
+                let poisoned = self.poisons() || (poisons && !world().is_some_and(given_up));
                 drop(guard);
                 match poisoned {
                     true => self.poisoned.store(true, Ordering::Relaxed),

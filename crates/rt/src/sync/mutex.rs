@@ -9,13 +9,13 @@ use std::sync::{self, LockResult, TryLockError, TryLockResult};
 use mazurka_core::AccessKind;
 
 use super::lock::{judged, try_unjudged, unjudged, wakes_by};
-use crate::names::Meta;
+use crate::freed::OwnedMeta;
 use crate::thread::panicking;
 use crate::world::{Pending, Place, Until, World, world};
 
 /// A lock that protects data; the counterpart of [`std::sync::Mutex`], explored within a model.
 pub struct Mutex<T: ?Sized> {
-    meta: Meta,
+    meta: OwnedMeta,
     poisoned: AtomicBool,
     /// Whether it has been used outside a model.
     used: AtomicBool,

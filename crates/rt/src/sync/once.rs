@@ -8,6 +8,7 @@ use std::sync;
 use mazurka_core::{Access, AccessKind};
 use mazurka_memory::{Effect, MemoryOrder, Value};
 
+use crate::freed::OwnedMeta;
 use crate::names::Meta;
 use crate::world::{Pending, Place, Until, World, wakes, world};
 
@@ -21,7 +22,7 @@ const RUNNING: Value = 3;
 
 /// Runs a function once; the counterpart of [`std::sync::Once`].
 pub struct Once {
-    meta: Meta,
+    meta: OwnedMeta,
     real: sync::Once,
 }
 
@@ -75,7 +76,7 @@ impl Once {
     #[track_caller]
     pub const fn new() -> Self {
         Self {
-            meta: Meta::new(),
+            meta: OwnedMeta::new(),
             real: sync::Once::new(),
         }
     }
@@ -91,7 +92,7 @@ impl Once {
             real.call_once(|| ());
         }
         Self {
-            meta: Meta::at(self.meta.made()),
+            meta: OwnedMeta::at(self.meta.made()),
             real,
         }
     }

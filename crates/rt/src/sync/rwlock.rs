@@ -15,7 +15,7 @@ use mazurka_core::Access;
 use mazurka_memory::{Effect, MemoryOrder, Value};
 
 use super::lock::{judged, try_unjudged, unjudged, wakes_by};
-use crate::names::Meta;
+use crate::freed::OwnedMeta;
 use crate::thread::panicking;
 use crate::world::{Inner, Pending, Place, Until, World, wakes, world};
 
@@ -23,7 +23,7 @@ const KIND: &str = "RwLock";
 
 /// A lock for many readers or one writer; the counterpart of [`std::sync::RwLock`].
 pub struct RwLock<T: ?Sized> {
-    meta: Meta,
+    meta: OwnedMeta,
     poisoned: AtomicBool,
     /// Whether it has been used outside a model.
     used: AtomicBool,

@@ -473,7 +473,7 @@ impl World {
     }
 
     /// Halts the current thread: this execution does not count.
-    fn discard(&self) -> ! {
+    pub fn discard(&self) -> ! {
         self.inner.borrow_mut().me().asking.action = Some(Action::Discard);
         self.rest_for_ever()
     }

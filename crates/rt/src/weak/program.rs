@@ -1,7 +1,9 @@
 //! A closure as a program of the graph engine. Going back means to run it again from the start.
 //!
-//! Most runs are complete when the engine goes back. One that is not is left as it is: what its
-//! threads own is leaked, since to finish it would need values that no memory model gives.
+//! Most runs are complete when the engine goes back. One that is not is finished, if possible: each
+//! read gets the last write in mo, which every model admits, so the threads come to their ends as
+//! in some execution, and drop what they own. Threads that cannot go on, or are about to make a
+//! plain access, which might race, are left as they are: what they own is leaked.
 
 use std::panic::resume_unwind;
 use std::rc::Rc;
@@ -19,6 +21,9 @@ use crate::world::{Inner, Life, Until};
 const PATIENCE: u32 = 200;
 /// So many accesses, too.
 const MOST_STEPS: u32 = 20_000;
+
+/// So many steps are spent on finishing a run that is left early.
+const FAREWELL: usize = 1000;
 
 /// A closure and its threads.
 pub(crate) struct WeakProgram {
@@ -85,6 +90,60 @@ impl WeakProgram {
         drop(inner);
         self.begun = false;
         resume_unwind(Box::new(stop));
+    }
+
+    /// Lets a thread go on that the engine does not see. Returns false if it starts a thread that
+    /// was not started before.
+    fn step_alone(&mut self, process: ProcessId, value: Value) -> bool {
+        {
+            let mut inner = self.stage.world.inner.borrow_mut();
+            inner.begin_step(process, &[]);
+            inner.threads[process.index()].asking.answer = value;
+        }
+        self.stage.run(process, &mut Table::Known(&self.table))
+    }
+
+    /// What the next access of a thread gives where each location has its last value, which it may
+    /// change. None if the thread cannot go on, or should not.
+    fn next_alone(&mut self, process: ProcessId, last: &mut Vec<Option<Value>>) -> Option<Value> {
+        let mut inner = self.stage.world.inner.borrow_mut();
+        let state = inner.threads.get(process.index())?;
+        let action = state.asking.action.filter(|_| state.life == Life::Alive)?;
+        let (loc, write) = match action {
+            Action::Read { order, .. } | Action::Write { order, .. } if !order.is_atomic() => {
+                return None;
+            }
+            Action::Join { child } => {
+                let child = &inner.threads[child.index()];
+                return matches!(child.life, Life::Ended | Life::Failed).then_some(0);
+            }
+            Action::Fence { .. } | Action::Spawn { .. } | Action::Choice { .. } => return Some(0),
+            Action::Read { loc, .. } | Action::Await { loc, .. } | Action::Update { loc, .. } => {
+                (loc, None)
+            }
+            Action::Write { loc, value, .. } => (loc, Some(value)),
+            Action::Lock { loc } => (loc, Some(1)),
+            Action::Unlock { loc } => (loc, Some(0)),
+            Action::Decide { .. } | Action::Discard | Action::Fail(_) | Action::End => return None,
+        };
+        if last.len() <= loc.index() {
+            last.resize(loc.index() + 1, None);
+        }
+        let initial = || inner.cells.get(loc.index()).map_or(0, |cell| cell.initial);
+        let value = last[loc.index()].unwrap_or_else(initial);
+        let write = match action {
+            Action::Lock { .. } if value != 0 => return None,
+            Action::Await { .. } | Action::Update { .. } => match inner.effect(process, value) {
+                Effect::Wait => return None,
+                Effect::Keep => None,
+                Effect::Write(value) => Some(value),
+            },
+            _ => write,
+        };
+        if write.is_some() {
+            last[loc.index()] = write;
+        }
+        Some(value)
     }
 
     /// Makes the same run again.
@@ -261,6 +320,28 @@ impl Program for WeakProgram {
             .run(process, &mut Table::Growing(&mut self.table));
         self.look();
         self.stage.record_step();
+    }
+
+    fn leave(&mut self, last: &[Option<Value>]) {
+        let alive = |inner: &mut Inner| inner.alive > 0 && inner.refused.is_none();
+        if !self.begun || !self.inner(alive) {
+            return;
+        }
+        let mut last = last.to_vec();
+        let mut steps = 0;
+        let mut goes_on = true;
+        while std::mem::take(&mut goes_on) {
+            let threads = self.inner(|inner| inner.threads.len());
+            for thread in (0..threads).map(|thread| ProcessId(thread as u32)) {
+                while let Some(value) = self.next_alone(thread, &mut last) {
+                    steps += 1;
+                    if steps > FAREWELL || !self.step_alone(thread, value) {
+                        return;
+                    }
+                    goes_on = true;
+                }
+            }
+        }
     }
 
     fn rewind(&mut self, answers: &mut [u32]) {

@@ -2,8 +2,11 @@
 
 mod behaviour;
 mod counts;
+mod crowd;
 mod examples;
+mod farewell;
 mod found;
+mod freed;
 mod hunt;
 mod loops;
 mod messages;

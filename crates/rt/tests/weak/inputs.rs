@@ -232,3 +232,28 @@ fn a_loop_that_an_input_decides() {
     let text = *failed.downcast::<String>().unwrap();
     assert!(text.contains("set max_decisions"), "{text}");
 }
+
+/// A question that is too hard for the solver ends with the time of the search.
+#[test]
+fn a_hard_question_and_the_time_limit() {
+    for memory in [Memory::Sc, Memory::Rc11] {
+        let builder = Builder {
+            time_limit: Some(std::time::Duration::from_millis(300)),
+            ..quiet()
+        };
+        let start = std::time::Instant::now();
+        let summary = builder.memory(memory).check(|| {
+            let (a, b) = (input::<u64>(), input::<u64>());
+            let product = a.wrapping_mul(b).wrapping_mul(a);
+            if a > 3 && b > 5 && a < 1 << 40 && b < 1 << 40 {
+                choose(0..u32::from(product == 0x1234_5678_9abc_def1) + 1);
+            }
+        });
+        assert!(!summary.is_complete(), "{summary}");
+        let taken = start.elapsed();
+        assert!(
+            taken < std::time::Duration::from_millis(1300),
+            "{memory}: {taken:?}"
+        );
+    }
+}

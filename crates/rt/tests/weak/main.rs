@@ -4,6 +4,7 @@ mod behaviour;
 mod classics;
 mod figures;
 mod found;
+mod leaks;
 mod mended;
 mod options;
 mod orderings;

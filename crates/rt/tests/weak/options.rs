@@ -1,6 +1,7 @@
 //! Settings that are about memory models: spurious failures, and random executions.
 
 use std::panic::catch_unwind;
+use std::time::{Duration, Instant};
 
 use mazurka_rt::sync::Arc;
 use mazurka_rt::sync::atomic::AtomicU32;
@@ -46,6 +47,68 @@ fn an_exchange_that_fails_for_no_reason() {
         let again = self::report(move || _ = replay.check(weak));
         assert_eq!(again.lines().next(), report.lines().next());
     }
+}
+
+/// An exchange that fails anyway does not fail for no reason as well.
+#[test]
+fn an_exchange_that_fails_anyway() {
+    for memory in [Memory::Sc, Memory::Rc11, Memory::Tso] {
+        let fails = || {
+            let lock = AtomicU32::new(1);
+            lock.compare_exchange_weak(0, 1, AcqRel, Relaxed)
+        };
+        let found = quiet(1).memory(memory).outcomes(fails);
+        assert_eq!((found.results, found.executions), (vec![Err(1)], 1));
+        // It reads 0 and writes or does not, or it reads 1.
+        let beside_a_store = || {
+            let lock = Arc::new(AtomicU32::new(0));
+            let other = lock.clone();
+            let stores = thread::spawn(move || other.store(1, Relaxed));
+            let old = lock.compare_exchange_weak(0, 2, AcqRel, Relaxed);
+            stores.join().unwrap();
+            (old, lock.load(Relaxed))
+        };
+        let found = quiet(1).memory(memory).outcomes(beside_a_store);
+        let mut results = found.results;
+        results.sort();
+        assert_eq!(results, [(Ok(0), 1), (Err(0), 1), (Err(1), 1)]);
+        assert_eq!(found.executions, 3, "{memory}");
+    }
+}
+
+/// One execution is long, and the search is.
+#[test]
+fn long_executions_and_the_time_limit() {
+    let builder = |time| Builder {
+        max_depth: Some(100_000),
+        time_limit: Some(Duration::from_millis(time)),
+        memory: Some(Memory::Rc11),
+        ..quiet(0)
+    };
+    let start = Instant::now();
+    let summary = builder(10_000).check(|| {
+        let x = AtomicU32::new(0);
+        for _ in 0..20_000 {
+            x.fetch_add(1, Relaxed);
+        }
+    });
+    assert_eq!((summary.executions, summary.is_complete()), (1, true));
+    assert!(start.elapsed() < Duration::from_secs(4));
+    let start = Instant::now();
+    let summary = builder(300).check(|| {
+        let x = Arc::new(AtomicU32::new(0));
+        let adds = |x: Arc<AtomicU32>| {
+            for _ in 0..10_000 {
+                x.fetch_add(1, Relaxed);
+            }
+        };
+        let other = x.clone();
+        let other = thread::spawn(move || adds(other));
+        adds(x);
+        other.join().unwrap();
+    });
+    assert!(!summary.is_complete());
+    assert!(start.elapsed() < Duration::from_millis(1300));
 }
 
 /// In a loop it changes nothing but the number of rounds, whether the loop yields or not.

@@ -222,3 +222,85 @@ fn a_replay_knows_the_counts() {
     let again = *again.downcast::<String>().expect("a report");
     assert_eq!(again.lines().next(), report.lines().next());
 }
+
+/// Looks at what another thread has written when it is dropped.
+struct Looks(Slot);
+
+impl Drop for Looks {
+    fn drop(&mut self) {
+        let _value = self.0.get();
+    }
+}
+
+/// A thread that sees by `weak_count` that a weak reference is gone has acquired nothing. As in
+/// std, the fence before the value is destroyed or given out orders what was done before the weak
+/// reference was dropped.
+#[test]
+fn the_fence_of_the_last_drop() {
+    /// Another thread writes before it drops its weak reference. Then the value is destroyed.
+    fn body(ends: fn(Arc<Looks>)) {
+        let value = Arc::new(Looks(Slot::new()));
+        let weak = Arc::downgrade(&value);
+        // The other thread may look as long as the value lives.
+        let slot: *const Slot = &raw const value.0;
+        let slot = slot as usize;
+        thread::spawn(move || {
+            // SAFETY: the value is destroyed after the weak reference was dropped.
+            #[allow(unsafe_code)]
+            let slot = unsafe { &*(slot as *const Slot) };
+            slot.set(1);
+            drop(weak);
+        });
+        match Arc::weak_count(&value) {
+            0 => ends(value),
+            _ => std::mem::forget(value),
+        }
+    }
+    for memory in [Memory::Rc11, Memory::Sc] {
+        let builder = || Builder {
+            memory: Some(memory),
+            ..rc11()
+        };
+        let dropped = builder().check(|| body(drop));
+        let unwrapped = builder().check(|| body(|value| drop(Arc::try_unwrap(value).ok())));
+        for summary in [dropped, unwrapped] {
+            assert!(
+                summary.is_complete() && summary.executions >= 2,
+                "{summary}"
+            );
+        }
+        // Without the fence it is a race.
+        let looks = || {
+            body(|value| {
+                let _value = value.0.get();
+                std::mem::forget(value);
+            });
+        };
+        let builder = builder();
+        let failed = catch_unwind(move || builder.check(looks)).unwrap_err();
+        let report = failed.downcast::<String>().expect("a report");
+        assert!(report.contains("data race"), "{report}");
+    }
+}
+
+/// The steps of drops tell where the `Arc` was made: no place tells where it is dropped.
+#[test]
+fn drops_show_a_place_of_the_test() {
+    let builder = rc11();
+    let failed = catch_unwind(move || {
+        builder.check(|| {
+            let value = Arc::new(0);
+            let (other, weak) = (value.clone(), Arc::downgrade(&value));
+            let dropped = thread::spawn(move || drop((other, weak)));
+            let count = (Arc::strong_count(&value), Arc::weak_count(&value));
+            dropped.join().unwrap();
+            assert_ne!(count, (1, 0));
+        })
+    });
+    let report = failed.unwrap_err().downcast::<String>().expect("a report");
+    for verb in ["Arc.drop ", "Arc.drop of Weak "] {
+        let step = report.lines().find(|line| line.contains(verb));
+        let step = step.unwrap_or_else(|| panic!("no {verb} in {report}"));
+        assert!(step.contains("references.rs"), "{step}");
+    }
+}

@@ -151,6 +151,14 @@ pub enum Init {
     List(Vec<Expr>),
 }
 
+/// Where a result goes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Kept {
+    Let(String),
+    Place(Place),
+}
+
 /// What a child does.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Child {
@@ -193,6 +201,10 @@ pub enum Kind {
     Atomic(Vec<Stmt>),
     Lock(Place),
     Unlock(Place),
+    /// `acquire(s)`, `wait(c, m)`
+    Operate(String, Vec<Place>),
+    /// `let ok = try s`
+    Try(Kept, Box<Stmt>),
     /// `let x: T[n] = …`
     Let(String, Option<Ty>, Option<Expr>, Init),
     Assert(Expr, Option<String>),
@@ -213,17 +225,20 @@ impl Stmt {
 
     /// Whether all of it belongs to its guard's step, also under `atomicity access`.
     pub fn is_simple(&self) -> bool {
-        !matches!(
-            self.kind,
-            Kind::Guard(..)
-                | Kind::Choice(..)
-                | Kind::GuardedLoop(..)
-                | Kind::If(..)
-                | Kind::While(..)
-                | Kind::For(..)
-                | Kind::Call(..)
-                | Kind::Seq(_)
-        )
+        // Of a `wait` only the first of its steps does.
+        let waits = matches!(&self.kind, Kind::Operate(verb, _) if verb == "wait");
+        !waits
+            && !matches!(
+                self.kind,
+                Kind::Guard(..)
+                    | Kind::Choice(..)
+                    | Kind::GuardedLoop(..)
+                    | Kind::If(..)
+                    | Kind::While(..)
+                    | Kind::For(..)
+                    | Kind::Call(..)
+                    | Kind::Seq(_)
+            )
     }
 }
 
@@ -242,6 +257,8 @@ pub struct Item {
 pub enum ItemKind {
     Var(Vec<String>, Ty, Option<Expr>, Option<Init>),
     Lock(Vec<(String, Option<Expr>)>),
+    /// `semaphore s[n] = e`: the word, the name, the size and the value.
+    Object(String, String, Option<Expr>, Option<Expr>),
     Const(String, Expr),
     Proc(String, Vec<(String, Ty)>, Vec<Stmt>),
     Requires(Option<String>, Expr),

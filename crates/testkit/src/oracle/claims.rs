@@ -7,6 +7,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use super::code::{Code, Instr, Worth, apply};
 use super::machine::{DEEPEST, State, within};
+use super::objects::Deed;
 
 /// Cells, locks and processes.
 #[derive(Clone, Debug, Default)]
@@ -86,7 +87,7 @@ fn everything(code: &Code, state: &State) -> Claims {
     Claims {
         reads: cells.clone(),
         writes: cells,
-        locks: (0..code.locks).collect(),
+        locks: (0..code.locks + code.objects.len()).collect(),
         joins: state.processes.keys().collect(),
     }
 }
@@ -223,6 +224,17 @@ impl Walk<'_> {
             Instr::Lock(base, len) | Instr::Unlock(base, len) => {
                 claims.locks.extend(elements(base, len, pop()));
             }
+            // An object is claimed as a lock behind all locks.
+            Instr::Object(deed, base, len) => {
+                claims.locks.extend(elements(code.locks + base, len, pop()));
+                match deed {
+                    Deed::Pick => push = Some(None),
+                    Deed::Wake => _ = pop(),
+                    _ => {}
+                }
+            }
+            Instr::Trying(true) => {}
+            Instr::Trying(false) => push = Some(None),
             // The child touches nothing in this step but what is its own.
             Instr::Spawn(_) => push = Some(None),
             Instr::SpawnCall(_, count) => {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::FailureKind;
 use super::ast::{Op, Temporal, Ty};
+use super::objects::{Deed, Object};
 
 /// One instruction. Values are numbers; `false` is 0, a handle is a process's number.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +46,9 @@ pub(super) enum Instr {
     Input(Ty),
     /// The step is possible only if the value is true.
     Wait,
+    Object(Deed, usize, usize),
+    /// From here on what would block is not done; at the end whether it was goes on the stack.
+    Trying(bool),
     Lock(usize, usize),
     Unlock(usize, usize),
     /// Starts a child at this place with a copy of the locals.
@@ -105,6 +109,7 @@ pub(super) struct Code {
     /// Name, type and initial value of each cell of the shared memory; no value: symbolic.
     pub cells: Vec<(String, Ty, Option<i128>)>,
     pub locks: usize,
+    pub objects: Vec<Object>,
     pub requires: Vec<Property>,
     pub invariants: Vec<Property>,
     pub ensures: Vec<Property>,

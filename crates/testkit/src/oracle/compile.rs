@@ -33,6 +33,10 @@ pub(super) enum Meaning {
     Handle {
         slot: usize,
     },
+    Object {
+        base: usize,
+        len: Option<usize>,
+    },
 }
 
 /// Compiles the program with these settings.
@@ -67,6 +71,8 @@ pub(super) struct Compiler {
     most_slots: usize,
     pub(super) access: bool,
     pub(super) line: u32,
+    /// The condition variables at which processes may wake for no reason.
+    pub(super) spurious: std::collections::BTreeSet<String>,
     /// In properties nothing is a step.
     pub(super) property: bool,
     /// What is around the statement, in its body.
@@ -113,6 +119,13 @@ impl Compiler {
                         let base = self.code.locks;
                         self.code.locks += len.unwrap_or(1);
                         self.global(name, Meaning::Lock { base, len })?;
+                    }
+                }
+                ItemKind::Object(word, name, size, value) => {
+                    let meaning = self.object(name, size.as_ref(), value.as_ref())?;
+                    self.global(name, meaning)?;
+                    if word == "spurious cond" {
+                        self.spurious.insert(name.clone());
                     }
                 }
                 ItemKind::Proc(name, params, body) => {
@@ -528,6 +541,8 @@ impl Compiler {
                 self.emit(Instr::AtomicEnd);
                 Ok(())
             }
+            Kind::Operate(verb, places) => self.operate(verb, places),
+            Kind::Try(kept, tried) => self.try_(kept, tried),
             Kind::Lock(place) => self.lock(place, true),
             Kind::Unlock(place) => self.lock(place, false),
             Kind::Assert(test, _) => {

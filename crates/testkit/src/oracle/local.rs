@@ -29,6 +29,8 @@ impl Compiler {
             | Kind::Spawn(..)
             | Kind::Join(_)
             | Kind::Lock(_)
+            | Kind::Operate(..)
+            | Kind::Try(..)
             | Kind::Unlock(_) => false,
             Kind::Assign(places, values) => {
                 let shared = |name| matches!(self.lookup(name), Some(Meaning::Shared { .. }));

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use super::ast::Ty;
 use super::code::{Code, Instr, Property, Worth, apply, wrap};
+use super::objects::{Came, NOT_HELD, Object};
 use super::table::Table;
 use super::{Failure, FailureKind, Limits};
 
@@ -45,6 +46,9 @@ pub(super) struct Process {
     pub fused: bool,
     /// From `Begin` to `Over` of a statement that belongs to a guard's step.
     pub whole: bool,
+    /// Whether what would block is not done instead, and whether something was not.
+    pub trying: bool,
+    pub refused: bool,
     /// A false `assume` happens before whatever it does next.
     pub tainted: bool,
 }
@@ -64,6 +68,7 @@ pub(super) struct State {
     pub cells: Vec<i128>,
     /// Who holds each lock.
     pub locks: Vec<Option<usize>>,
+    pub objects: Vec<Object>,
     /// By number; see [`Machine::child`].
     pub processes: Table,
     /// The inputs that were asked for, by process and order; initial values by `usize::MAX`.
@@ -193,13 +198,14 @@ impl<'a> Machine<'a> {
         let taint = Taint {
             read: vec![false; cells.len()],
             written: vec![false; cells.len()],
-            locks: vec![false; code.locks],
+            locks: vec![false; code.locks + code.objects.len()],
             invariants: vec![false; code.invariants.len()],
         };
         let locks = vec![None; code.locks];
         State {
             cells,
             locks,
+            objects: code.objects.clone(),
             processes,
             inputs: BTreeMap::new(),
             taint: Rc::new(taint),
@@ -348,6 +354,7 @@ impl<'a> Machine<'a> {
         let State {
             cells,
             locks,
+            objects,
             processes,
             inputs,
             ..
@@ -462,8 +469,27 @@ impl<'a> Machine<'a> {
                     return Next::Blocked;
                 }
             }
+            Instr::Trying(begins) => {
+                process.trying = begins;
+                if !begins {
+                    stack.push((!std::mem::take(&mut process.refused)).into());
+                }
+            }
+            Instr::Object(deed, base, len) => {
+                let Some(at) = within(pop(stack), len) else {
+                    return Next::Fail(FailureKind::OutOfBounds);
+                };
+                match objects[base + at].does(deed, now, stack) {
+                    Came::Done => {}
+                    Came::Blocked if process.trying => process.refused = true,
+                    Came::Blocked => return Next::Blocked,
+                    Came::NotHeld => return Next::Fail(NOT_HELD),
+                    Came::OneOf(all) => return Next::Fork(all, None),
+                }
+            }
             Instr::Lock(base, len) => match within(pop(stack), len) {
                 None => return Next::Fail(FailureKind::OutOfBounds),
+                Some(at) if locks[base + at].is_some() && process.trying => process.refused = true,
                 Some(at) if locks[base + at].is_some() => return Next::Blocked,
                 Some(at) => locks[base + at] = Some(now),
             },
@@ -570,6 +596,8 @@ fn newborn(frame: Frame) -> Process {
         atomic: 0,
         fused: false,
         whole: false,
+        trying: false,
+        refused: false,
         tainted: false,
     }
 }
@@ -583,6 +611,8 @@ fn halt(branch: &mut Branch, now: usize, status: Status) {
         process.atomic = 0;
         process.fused = false;
         process.whole = false;
+        process.trying = false;
+        process.refused = false;
         if now != usize::MAX {
             process.stack.clear();
         }

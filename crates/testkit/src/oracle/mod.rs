@@ -28,6 +28,7 @@ mod leave;
 mod lex;
 mod local;
 mod machine;
+mod objects;
 mod parse;
 mod print;
 mod sugar;

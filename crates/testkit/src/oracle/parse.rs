@@ -352,7 +352,7 @@ impl Parser {
         }
     }
 
-    fn unguarded(&mut self) -> Parsed<Stmt> {
+    pub(super) fn unguarded(&mut self) -> Parsed<Stmt> {
         let line = self.line();
         let kind = match self.sugared_statement()? {
             Some(kind) => kind,

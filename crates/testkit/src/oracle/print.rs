@@ -1,6 +1,6 @@
 //! From the tree to a text, one statement on a line.
 
-use super::ast::{Child, Expr, Init, Item, ItemKind, Kind, Place, Program, Stmt, Temporal};
+use super::ast::{Child, Expr, Init, Item, ItemKind, Kept, Kind, Place, Program, Stmt, Temporal};
 
 /// The text of a program. To parse it again gives the same tree, but for lines and `Seq`s.
 pub fn print(program: &Program) -> String {
@@ -27,6 +27,11 @@ fn print_item(item: &Item, out: &mut String) {
                 .map(|(name, size)| format!("{name}{}", sized(size.as_ref())))
                 .collect();
             out.push_str(&format!("lock {}", all.join(", ")));
+        }
+        ItemKind::Object(word, name, size, value) => {
+            let size = sized(size.as_ref());
+            let value = value.as_ref().map(|e| format!(" = {}", expr(e)));
+            out.push_str(&format!("{word} {name}{size}{}", value.unwrap_or_default()));
         }
         ItemKind::Const(name, value) => out.push_str(&format!("const {name} = {}", expr(value))),
         ItemKind::Proc(name, params, body) => {
@@ -209,6 +214,14 @@ fn line(kind: &Kind) -> String {
         Kind::Join(None) => "join".into(),
         Kind::Join(Some(handle)) => format!("join {handle}"),
         Kind::Call(name, all) => format!("{name}({})", exprs(all)),
+        Kind::Operate(verb, places) => {
+            let all: Vec<_> = places.iter().map(place).collect();
+            format!("{verb}({})", all.join(", "))
+        }
+        Kind::Try(Kept::Let(name), tried) => format!("let {name} = try {}", line(&tried.kind)),
+        Kind::Try(Kept::Place(kept), tried) => {
+            format!("{} := try {}", place(kept), line(&tried.kind))
+        }
         Kind::Lock(which) => format!("lock({})", place(which)),
         Kind::Unlock(which) => format!("unlock({})", place(which)),
         Kind::Let(name, ty, size, init) => {

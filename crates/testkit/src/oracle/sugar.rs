@@ -52,6 +52,8 @@ pub(super) struct Known {
     lens: HashMap<String, usize>,
     /// The variables of a `struct`.
     pub records: HashMap<String, String>,
+    /// The objects, with the words of their declarations.
+    pub objects: HashMap<String, String>,
     hidden: usize,
     /// The constants that have another value than the text gives.
     set: HashMap<String, i128>,
@@ -211,6 +213,9 @@ impl Parser {
             return Ok(None);
         };
         let named = self.word_after(1).is_some();
+        if let Some(objects) = self.object_item()? {
+            return Ok(Some(objects));
+        }
         Ok(Some(match (word.as_str(), self.sign_after(2)) {
             ("enum", Some("{")) if named => self.enumeration()?,
             ("struct", Some("{")) if named => self.structure()?,

@@ -11,6 +11,9 @@ impl Parser {
         let Some(word) = self.word_after(0).map(str::to_owned) else {
             return Ok(None);
         };
+        if let Some(kind) = self.object_statement()? {
+            return Ok(Some(kind));
+        }
         if word == "match" && self.word_after(1).is_some() {
             return self.match_statement().map(Some);
         }

@@ -16,10 +16,12 @@ mod kinds;
 mod models;
 mod numbers;
 mod statements;
+mod synchronised;
 mod theme;
 
 pub use kinds::kinds;
 pub use models::models;
+pub use synchronised::synchronised;
 pub use theme::Theme;
 
 /// How many seeds in a row share one choice of features and shapes.

@@ -15,6 +15,7 @@ mod prototype;
 mod quality;
 mod reach;
 mod reference;
+mod same;
 mod shrinker;
 mod spin;
 mod split;

@@ -8,7 +8,7 @@ use crate::common::programs;
 use mazurka_core::Limits as SearchLimits;
 use mazurka_explore::{Algorithm, Goal, Search};
 use mazurka_testkit::oracle::{Answer, Limits, Truth, judge};
-use mazurka_testkit::swarm::models;
+use mazurka_testkit::swarm::{models, synchronised};
 use mazurka_testkit::{Aspect, Dependence, Limit, Recording, Summary, machine, naive};
 
 /// What the engines find, and what the oracle says, of one program.
@@ -62,38 +62,63 @@ fn against_oracle(found: &Summary, truth: &Truth) -> Vec<String> {
     all
 }
 
-fn agree(first: u64, count: u64) {
+const MODELS: &[&str] = &[
+    "forall",
+    "exists",
+    "count",
+    "sum",
+    "min",
+    "max",
+    "match",
+    "least(",
+    "bump(",
+    "both()",
+    "T[",
+    "G[",
+    "a[",
+    "q[",
+    "Msg(",
+    "atomicity access",
+    "m == q[",
+    "break",
+    "continue",
+    "leave(",
+    "let l",
+];
+
+const SYNCHRONISED: &[&str] = &[
+    "acquire(s)",
+    "release(t[",
+    "read_lock(l)",
+    "write_unlock(l)",
+    "wait(c, m)",
+    "wait(d[",
+    "wait(b)",
+    "signal(",
+    "broadcast(",
+    "try lock(m)",
+    "try lock(k)",
+    "try acquire",
+    "try write_lock",
+    "f := try",
+    "pass(",
+    "own(",
+    "spurious cond",
+    "atomicity access",
+    "|> acquire",
+    "atomic { lock(",
+];
+
+/// Compares the programs of some seeds; all of the words must be met in them.
+fn agree(make: fn(u64) -> String, words: &[&'static str], first: u64, count: u64) {
     let limits = Limits {
         states: 20_000,
         ..Limits::default()
     };
     let (mut compared, mut failing, mut deadlocks) = (0, 0, 0);
     let mut used: BTreeSet<&str> = BTreeSet::new();
-    let words = [
-        "forall",
-        "exists",
-        "count",
-        "sum",
-        "min",
-        "max",
-        "match",
-        "least(",
-        "bump(",
-        "both()",
-        "T[",
-        "G[",
-        "a[",
-        "q[",
-        "Msg(",
-        "atomicity access",
-        "m == q[",
-        "break",
-        "continue",
-        "leave(",
-        "let l",
-    ];
     for seed in first..first + count {
-        let text = models(seed);
+        let text = make(seed);
         let truth = match judge(&text, &limits) {
             Answer::Truth(truth) => truth,
             Answer::TooLarge => continue,
@@ -127,7 +152,12 @@ fn agree(first: u64, count: u64) {
 
 #[test]
 fn engines_and_oracle_agree() {
-    agree(0, programs(300));
+    agree(models, MODELS, 0, programs(300));
+}
+
+#[test]
+fn engines_and_oracle_agree_about_synchronisation() {
+    agree(synchronised, SYNCHRONISED, 0, programs(500));
 }
 
 /// Run with `cargo test --release -p mazurka-testkit --test it models:: -- --ignored --nocapture`;
@@ -135,7 +165,8 @@ fn engines_and_oracle_agree() {
 #[test]
 #[ignore = "takes minutes"]
 fn engines_and_oracle_agree_for_long() {
-    agree(100_000, programs(20_000));
+    agree(models, MODELS, 100_000, programs(20_000));
+    agree(synchronised, SYNCHRONISED, 100_000, programs(20_000));
 }
 
 /// The models of `examples/` that have a planted bug: the oracle finds nothing without it.

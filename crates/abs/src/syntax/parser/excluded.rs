@@ -18,6 +18,118 @@ pub(crate) enum Excluded {
     Meta,
 }
 
+/// What a scheduler works with.
+const SCHEDULER: &[&str] = &[
+    "Scheduler",
+    "Pid",
+    "Process",
+    "method",
+    "destinyOf",
+    "arrival",
+    "cost",
+    "proc_deadline",
+    "start",
+    "finish",
+    "crit",
+    "value",
+    "defaultscheduler",
+    "randomscheduler",
+];
+
+/// The standard modules that are left out, with what they export. To import one is no mistake, to
+/// use something of it is.
+const MODULES: [(&str, Excluded, &[&str]); 7] = [
+    (
+        "ABS.DC",
+        Excluded::Deployment,
+        &[
+            "DeploymentComponent",
+            "ClassicDeploymentComponent",
+            "CloudProvider",
+            "DC",
+            "Cost",
+            "DataSize",
+            "MaxSize",
+            "CogLocation",
+            "Resourcetype",
+            "Speed",
+            "Cores",
+            "Bandwidth",
+            "Memory",
+            "InfRat",
+            "Fin",
+            "finvalue",
+            "Startupduration",
+            "Shutdownduration",
+            "PaymentInterval",
+            "CostPerInterval",
+            "thisDC",
+        ],
+    ),
+    (
+        "ABS.SmartDeploy",
+        Excluded::Deployment,
+        &[
+            "DeployParamSpecification",
+            "DeployScenarioElement",
+            "Deploy",
+            "SmartDeploy",
+            "SmartDeployCloudProvider",
+            "SmartDeployCost",
+            "SmartDeployInterface",
+        ],
+    ),
+    ("ABS.Scheduler", Excluded::Schedulers, SCHEDULER),
+    ("ABS.StdLib.Scheduler", Excluded::Schedulers, SCHEDULER),
+    (
+        "ABS.Meta",
+        Excluded::Meta,
+        &[
+            "reflect",
+            "getProductLine",
+            "Runtime",
+            "ObjectMirror",
+            "Cog",
+            "ProcessScheduler",
+            "Class",
+            "Method",
+            "ProductLine",
+            "Product",
+            "Delta",
+            "Feature",
+        ],
+    ),
+    (
+        "ABS.Productline",
+        Excluded::Meta,
+        &["Feature", "product_name", "product_features"],
+    ),
+    ("ABS.FLI", Excluded::Foreign, &["FLIAnnotation"]),
+];
+
+/// What is left out with a module.
+pub(crate) fn excluded_module(name: &str) -> Option<Excluded> {
+    let found = MODULES.iter().find(|(module, _, _)| *module == name);
+    found.map(|(_, excluded, _)| *excluded)
+}
+
+/// What is left out with a name, given the modules that are imported.
+pub(crate) fn excluded_name(name: &str, imported: &[&str]) -> Option<Excluded> {
+    let (home, short) = name.rsplit_once('.').unwrap_or(("", name));
+    let always = match short {
+        "ms_since_model_start" => Some(Excluded::Time),
+        "readln" => Some(Excluded::Foreign),
+        "DC" | "DeploymentComponent" | "CloudProvider" | "thisDC" => Some(Excluded::Deployment),
+        _ => None,
+    };
+    always.or_else(|| {
+        let found = MODULES.iter().find(|(module, _, names)| {
+            (imported.contains(module) || *module == home) && names.contains(&short)
+        });
+        found.map(|(_, excluded, _)| *excluded)
+    })
+}
+
 impl Excluded {
     /// The diagnostic at a place.
     pub fn at(self, span: Span) -> Diagnostic {
@@ -63,6 +175,13 @@ impl Parser<'_> {
         self.mistake(what.at(span))
     }
 
+    /// Only a class may be foreign as long as none of its objects is created.
+    pub(super) fn refuse_foreign(&mut self, annotations: &Annotations) {
+        if annotations.has("Foreign") {
+            self.exclude(Excluded::Foreign, self.here());
+        }
+    }
+
     /// Reads annotations, unless they ask for something that is left out.
     pub(super) fn annotations(&mut self) -> Parsed<Annotations> {
         let mut all = Annotations::default();
@@ -85,8 +204,9 @@ impl Parser<'_> {
                 }
                 let excluded = match word.as_str() {
                     "Cost" if self.ignore_time => None,
-                    "DC" | "Size" | "Cost" => Some(Excluded::Deployment),
-                    "Foreign" => Some(Excluded::Foreign),
+                    "DC" | "Size" | "Cost" | "DataSize" | "MaxSize" | "CogLocation" => {
+                        Some(Excluded::Deployment)
+                    }
                     "Scheduler" => Some(Excluded::Schedulers),
                     _ => None,
                 };

@@ -17,7 +17,10 @@ impl Parser<'_> {
             let read = if self.is("module") {
                 self.module().map(|module| all.push(module))
             } else if self.starts_beside() {
-                self.beside()
+                self.beside(all.last().map(|module| module.name.clone()))
+            } else if let (true, Some(last)) = (self.old_deltas, all.last_mut()) {
+                self.declarations(last);
+                Ok(())
             } else {
                 let mistake = Diagnostic::new(
                     "A0105",
@@ -54,19 +57,26 @@ impl Parser<'_> {
             traits: Vec::new(),
             main: None,
         };
+        self.declarations(&mut module);
+        Ok(module)
+    }
+
+    fn declarations(&mut self, module: &mut Module) {
         while !self.is("module") && !self.starts_beside() && self.peek() != &TokenKind::End {
-            if self.declaration(&mut module).is_err() {
+            if self.declaration(module).is_err() {
                 self.recover();
                 // A closing bracket too many.
                 self.accept("}");
             }
         }
-        Ok(module)
     }
 
     fn declaration(&mut self, module: &mut Module) -> Parsed<()> {
         let annotations = self.annotations()?;
         let start = self.here();
+        if !self.is("class") {
+            self.refuse_foreign(&annotations);
+        }
         let item = match *self.peek() {
             TokenKind::Keyword("export") => {
                 let clause = self.clause()?;
@@ -345,6 +355,7 @@ impl Parser<'_> {
 
     fn member(&mut self, class: &mut Class) -> Parsed<()> {
         let annotations = self.annotations()?;
+        self.refuse_foreign(&annotations);
         match () {
             () if self.is("{") => {
                 class.init.extend(self.block()?);

@@ -2,8 +2,9 @@
 //! goes on after the next `;` or bracket, so that one run shows several.
 
 mod excluded;
-pub(crate) use excluded::Excluded;
+pub(crate) use excluded::{Excluded, excluded_module, excluded_name};
 mod expr;
+mod features;
 mod items;
 mod stmt;
 mod variability;
@@ -30,6 +31,8 @@ pub(crate) struct Parser<'a> {
     at: usize,
     nesting: usize,
     ignore_time: bool,
+    /// Whether a delta or a product line is in curly brackets: then it stands in a module.
+    old_deltas: bool,
     mistakes: Vec<Diagnostic>,
     variability: Variability,
 }
@@ -49,6 +52,7 @@ pub(crate) fn parse(source: &str, ignore_time: bool) -> (Model, Vec<Diagnostic>)
         at: 0,
         nesting: 0,
         ignore_time,
+        old_deltas: false,
         mistakes,
         variability: Variability::default(),
     };
@@ -69,6 +73,7 @@ pub(crate) fn parse_value(source: &str) -> Option<super::ast::Expr> {
         at: 0,
         nesting: 0,
         ignore_time: false,
+        old_deltas: false,
         mistakes,
         variability: Variability::default(),
     };

@@ -1,5 +1,4 @@
-//! Traits, deltas, product lines and products. Feature models say which products are valid, and are
-//! read over.
+//! Traits, deltas, product lines and products.
 
 use mazurka_diagnostics::Diagnostic;
 
@@ -21,10 +20,20 @@ impl Parser<'_> {
         named && BESIDE.iter().any(|word| self.is(word))
     }
 
-    pub(super) fn beside(&mut self) -> Parsed<()> {
+    /// One of these. `within` is the module above it, to which older versions of ABS counted it.
+    pub(super) fn beside(&mut self, within: Option<Name>) -> Parsed<()> {
         let start = self.here();
         if self.accept("delta") {
-            let delta = self.delta()?;
+            let before = self.mistakes.len();
+            let mut delta = self.delta()?;
+            if delta.old {
+                delta.within = within;
+            }
+            // What is left out is refused where it is applied.
+            let found = self.mistakes.split_off(before);
+            let (left_out, wrong) = { found.into_iter() }.partition(|m| m.code.starts_with("A03"));
+            delta.left_out = left_out;
+            self.mistakes.extend::<Vec<Diagnostic>>(wrong);
             self.variability.deltas.push(delta);
         } else if self.accept("productline") {
             let line = self.product_line()?;
@@ -38,30 +47,15 @@ impl Parser<'_> {
         } else if self.accept("product") {
             let product = self.product()?;
             self.variability.products.push(product);
+        } else if self.accept("root") {
+            let root = self.feature_node()?;
+            self.variability.roots.push(root);
         } else {
             self.next();
-            self.type_name("the name of a feature")?;
-            if self.is("{") {
-                self.skip_brackets();
-            }
+            let extension = self.feature_node()?;
+            self.variability.extensions.push(extension);
         }
         Ok(())
-    }
-
-    /// Reads over what is in curly brackets.
-    fn skip_brackets(&mut self) {
-        let mut depth = 0usize;
-        while self.peek() != &TokenKind::End {
-            if self.is("{") {
-                depth += 1;
-            } else if self.is("}") {
-                depth = depth.saturating_sub(1);
-            }
-            self.next();
-            if depth == 0 {
-                return;
-            }
-        }
     }
 
     pub(super) fn trait_decl(&mut self) -> Parsed<Trait> {
@@ -136,42 +130,62 @@ impl Parser<'_> {
             parameters = self.in_brackets(|parser| {
                 parser.annotations()?;
                 let ty = parser.ty()?;
-                if parser.is("hasField") || parser.is("hasMethod") || parser.is("hasInterface") {
+                if parser.has_condition()? {
                     let mistake = Diagnostic::new("A0303", ty.span, "a class as a parameter")
                         .label("deltas take values only")
                         .help("write the delta for the class that is meant");
-                    return Err(parser.mistake(mistake));
+                    parser.mistake(mistake);
+                    return Ok(ty.name);
                 }
                 parser.name("the name of a parameter")
             })?;
         }
-        if self.is("{") {
-            let mistake = Diagnostic::new("A0110", self.here(), "a delta in curly brackets")
-                .label("older versions of ABS had them")
-                .help(format!(
-                    "write `delta {};`, and take both brackets out",
-                    name.text
-                ));
-            return Err(self.mistake(mistake));
+        let old = self.accept("{");
+        if !old {
+            self.expect(";")?;
         }
-        self.expect(";")?;
+        self.old_deltas |= old;
         let mut delta = Delta {
             name,
             parameters,
             uses: None,
             modifiers: Vec::new(),
+            old,
+            within: None,
+            left_out: Vec::new(),
         };
         if self.accept("uses") {
             delta.uses = Some(self.qualified_type("the name of a module")?);
             self.expect(";")?;
         }
         while self.is("adds") || self.is("modifies") || self.is("removes") {
-            delta.modifiers.push(self.modifier()?);
+            delta.modifiers.push(self.modifier(old)?);
+        }
+        if old {
+            self.expect("}")?;
         }
         Ok(delta)
     }
 
-    fn modifier(&mut self) -> Parsed<Modifier> {
+    /// What a class that a delta takes has to have. Whether something like that stands here.
+    fn has_condition(&mut self) -> Parsed<bool> {
+        if self.accept("hasField") {
+            self.ty()?;
+            self.name("the name of a field")?;
+            self.accept(";");
+        } else if self.accept("hasMethod") {
+            self.signature()?;
+            self.accept(";");
+        } else if self.accept("hasInterface") {
+            self.qualified_type("the name of an interface")?;
+        } else {
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
+    /// In an `old` delta, `removes class C` has no semicolon.
+    fn modifier(&mut self, old: bool) -> Parsed<Modifier> {
         if self.accept("adds") {
             return self.added();
         }
@@ -180,14 +194,16 @@ impl Parser<'_> {
                 self.expect("interface")?;
             }
             let name = self.qualified_type("the name of a class or interface")?;
-            self.expect(";")?;
+            if !self.accept(";") && !old {
+                self.expect(";")?;
+            }
             return Ok(Modifier::Removes(name));
         }
         self.expect("modifies")?;
         match *self.peek() {
             TokenKind::Keyword("class") => {
                 self.next();
-                self.modified_class()
+                self.modified_class(old)
             }
             TokenKind::Keyword("interface") => {
                 self.next();
@@ -230,9 +246,12 @@ impl Parser<'_> {
         Ok(Modifier::Adds(Box::new(item)))
     }
 
-    fn modified_class(&mut self) -> Parsed<Modifier> {
+    fn modified_class(&mut self, old: bool) -> Parsed<Modifier> {
         let name = self.qualified_type("the name of a class")?;
-        let adds = self.names_after("adds")?;
+        let adds = match old {
+            true => self.names_after("implements")?,
+            false => self.names_after("adds")?,
+        };
         let removes = self.names_after("removes")?;
         self.expect("{")?;
         let mut changes = Vec::new();
@@ -338,13 +357,20 @@ impl Parser<'_> {
 
     fn product_line(&mut self) -> Parsed<ProductLine> {
         self.type_name("the name of a product line")?;
-        self.expect(";")?;
+        let old = self.accept("{");
+        if !old {
+            self.expect(";")?;
+        }
+        self.old_deltas |= old;
         self.expect("features")?;
         let features = self.list(Self::feature)?;
         self.expect(";")?;
         let mut clauses = Vec::new();
         while self.accept("delta") {
             clauses.push(self.delta_clause()?);
+        }
+        if old {
+            self.expect("}")?;
         }
         Ok(ProductLine { features, clauses })
     }

@@ -241,14 +241,9 @@ impl<'a> Compiler<'a> {
             self.code.processes.push(entry);
         }
         self.conditions();
-        let all: Vec<_> = (0..program.vars.len() as u32).collect();
-        let observed = program
-            .observe
-            .as_ref()
-            .map_or(all, |vars| vars.iter().map(|v| v.0).collect());
-        for var in observed {
-            let first = self.code.first_cells[var as usize];
-            let len = program.vars[var as usize].len.unwrap_or(1);
+        for var in (0..program.vars.len()).filter(|&var| program.observes(var)) {
+            let first = self.code.first_cells[var];
+            let len = program.vars[var].len.unwrap_or(1);
             self.code.observed.extend(first..first + len);
         }
         self.code.program = Arc::new(program.clone());

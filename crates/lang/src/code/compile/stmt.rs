@@ -5,6 +5,8 @@ use crate::check::hir::{
 };
 use crate::code::{Action, Arith, Compare, Note, Op, Range};
 
+use crate::check::objects::has_hidden_parameter;
+
 use super::{Compiler, Index, Values, constant_index};
 
 /// A loop around the statement that is being compiled, and the jumps out of its rounds.
@@ -150,8 +152,10 @@ impl<'a> Compiler<'a> {
             }
             StmtKind::Call(procedure, args) => {
                 let shared = args.iter().any(|e| self.shared.expr(e));
-                let name = self.program.procedures[procedure.0 as usize].name.clone();
-                self.simple(shared, Action::Call(name, args.clone()), |c| {
+                let called = &self.program.procedures[procedure.0 as usize];
+                let hidden = usize::from(has_hidden_parameter(called));
+                let told = args[..args.len() - hidden].to_vec();
+                self.simple(shared, Action::Call(called.name.clone(), told), |c| {
                     for arg in c.values(args) {
                         c.expr(&arg);
                     }
@@ -180,7 +184,7 @@ impl<'a> Compiler<'a> {
             StmtKind::Lock(lock, index) => self.lock("lock", *lock, index.as_ref()),
             StmtKind::Unlock(lock, index) => self.lock("unlock", *lock, index.as_ref()),
             StmtKind::Assert(test, message) => {
-                self.code.states_property = true;
+                self.code.states_property |= !self.program.lowered.contains(&stmt.span);
                 let shared = self.shared.expr(test);
                 let action = Action::Assert("assert", test.clone());
                 self.simple(shared, action, |c| {
@@ -343,7 +347,9 @@ impl<'a> Compiler<'a> {
             self.emit(Op::EndSimple);
         }
         exit += self.branch();
-        self.code.tests.insert(exit, test.span);
+        if !self.program.lowered.contains(&self.span) {
+            self.code.tests.insert(exit, test.span);
+        }
         if whole || absorb {
             self.note(exit, Note::Test(test.clone()));
         }
@@ -401,7 +407,9 @@ impl<'a> Compiler<'a> {
                 self.branch()
             }
         };
-        self.code.tests.insert(exit, from.span.to(to.span));
+        if !self.program.lowered.contains(&self.span) {
+            self.code.tests.insert(exit, from.span.to(to.span));
+        }
         let open = self.maybe_open;
         self.enter_loop();
         self.block(body);
@@ -477,7 +485,9 @@ impl<'a> Compiler<'a> {
         let read = self.value(test);
         self.expr(&read);
         let at = self.emit(op);
-        self.code.tests.insert(at, test.span);
+        if !self.program.lowered.contains(&self.span) {
+            self.code.tests.insert(at, test.span);
+        }
         if op == Op::Assert {
             let seen = self.as_computed(&read);
             self.code.asserted.insert(at, [test.clone(), seen]);

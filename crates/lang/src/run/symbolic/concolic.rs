@@ -98,7 +98,7 @@ impl Concolic {
         let symbolic = compile_symbolic(&program, &code.source, false);
         let mut logic = Logic::new(solver);
         let (cells, all) = initial_cells_until(&symbolic, &mut logic, &patience);
-        let start = (logic, cells);
+        let start = (logic.shared(), cells);
         let mut machine =
             SymbolicMachine::with_cells(Arc::new(symbolic), max_local, start, patience, None);
         match all {

@@ -4,6 +4,9 @@
 //! are equal terms, and computing with known values needs no term. Where a known
 //! value meets one that is not, it gets the other's sort.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use mazurka_core::Fingerprint;
 use mazurka_smt::{Answer, Model, Node, Solver, Sort, Statistics, Term, Terms, Variable, Why};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -62,6 +65,11 @@ impl Logic {
             indices: Vec::new(),
             doubts: Doubts::default(),
         }
+    }
+
+    /// The same for several machines, whose terms can then be compared.
+    pub fn shared(self) -> Rc<RefCell<Self>> {
+        Rc::new(RefCell::new(self))
     }
 
     /// The value of a term, if it is known.

@@ -33,6 +33,7 @@
 //!   ([`SymbolicMachine::with_arrays_split`]).
 
 mod any_start;
+mod beside;
 mod choose;
 mod compare;
 mod concolic;
@@ -186,18 +187,18 @@ impl SymbolicMachine {
     ) -> Self {
         let mut logic = Logic::new(solver);
         let cells = initial_cells(&code, &mut logic);
-        Self::with_cells(code, max_local, (logic, cells), patience, reached)
+        Self::with_cells(code, max_local, (logic.shared(), cells), patience, reached)
     }
 
     /// The same, where cells start with these terms.
     fn with_cells(
         code: Arc<Code>,
         max_local: u64,
-        (mut logic, cells): (Logic, Vec<Term>),
+        (logic, cells): (Rc<RefCell<Logic>>, Vec<Term>),
         patience: Patience,
         reached: Option<Arc<Reached>>,
     ) -> Self {
-        let zero = logic.constant(0);
+        let zero = logic.borrow_mut().constant(0);
         let entries = code.processes.iter();
         let processes = entries.map(|entry| SymbolicProcess::new(entry.pc, entry.frame, zero));
         let state = SymbolicState {
@@ -206,7 +207,6 @@ impl SymbolicMachine {
             path: Vec::new(),
         };
         let table = ProcessTable::new(code.processes.len() as u32);
-        let logic = Rc::new(RefCell::new(logic));
         let mut machine = Self {
             patience,
             recorder: reached.map(Recorder::new),

@@ -11,7 +11,7 @@ use super::tell::{Concrete, Observed};
 
 /// Values for everything that is symbolic in some runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Valuation(Model);
+pub struct Valuation(pub(super) Model);
 
 /// What two results have to do with each other.
 #[derive(Clone, Debug, PartialEq, Eq)]

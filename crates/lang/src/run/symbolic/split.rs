@@ -88,7 +88,7 @@ impl SymbolicMachine {
         let cells = cells.unwrap_or_else(|| initial_cells(&code, &mut logic));
         Self {
             told,
-            ..Self::with_cells(code, max_local, (logic, cells), patience, reached)
+            ..Self::with_cells(code, max_local, (logic.shared(), cells), patience, reached)
         }
     }
 

@@ -44,12 +44,21 @@ const FOREIGN_WORDS: &[(&str, &str)] = &[
     ("mutex", "write `lock m` outside of all blocks"),
     (
         "semaphore",
-        "write `lock m`, or an `int` with `await s > 0`",
+        "write `semaphore s = 1` outside of all blocks, and `acquire(s)`, `release(s)`",
     ),
-    ("acquire", "write `lock(m)`"),
-    ("release", "write `unlock(m)`"),
+    (
+        "acquire",
+        "write `acquire(s)`, with `semaphore s = 1` outside of all blocks; for a lock `lock(m)`",
+    ),
+    (
+        "release",
+        "write `release(s)`, with `semaphore s = 1` outside of all blocks; for a lock `unlock(m)`",
+    ),
     ("synchronized", "write `lock(m); …; unlock(m)`"),
-    ("wait", "write `await e` or `e |> s`"),
+    (
+        "wait",
+        "write `await e` for a condition, `wait(c, m)` with `cond c` and `lock m`",
+    ),
     ("wait_until", "write `await e` or `e |> s`"),
     ("waituntil", "write `await e` or `e |> s`"),
     ("wait_for", "write `await e` or `e |> s`"),
@@ -57,11 +66,11 @@ const FOREIGN_WORDS: &[(&str, &str)] = &[
     ("when", "write `e |> s`"),
     (
         "signal",
-        "assign a shared variable that the other process awaits",
+        "write `signal(c)`, with `cond c` outside of all blocks, or assign a variable that the other process awaits",
     ),
     (
         "notify",
-        "assign a shared variable that the other process awaits",
+        "write `signal(c)`, with `cond c` outside of all blocks, or assign a variable that the other process awaits",
     ),
     (
         "yield",

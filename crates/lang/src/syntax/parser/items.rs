@@ -3,7 +3,8 @@
 use std::rc::Rc;
 
 use super::super::ast::{
-    Base, File, Init, Item, Name, Param, PropertyKind, Range, TemporalKind, TypeExpr,
+    Base, File, Init, Item, Name, Object, ObjectKind, Param, PropertyKind, Range, TemporalKind,
+    TypeExpr,
 };
 use super::super::lexer::unescape;
 use super::super::token::Kind;
@@ -40,6 +41,7 @@ impl<'s> Parser<'s> {
             || kind == Kind::Eof
             || (kind == Kind::Lock && self.kind_after(1) != Kind::LParen)
             || self.word_of_item().is_some()
+            || self.object_here().is_some()
     }
 
     /// The word of a declaration that is a name elsewhere, if one begins here.
@@ -54,6 +56,68 @@ impl<'s> Parser<'s> {
         };
         let found = words.iter().find(|(word, open)| declares(word, *open));
         found.map(|(word, _)| *word)
+    }
+
+    /// The kind of object that is declared here, and how many words say so. Their words are names
+    /// elsewhere: no other declaration begins with two names.
+    fn object_here(&self) -> Option<(ObjectKind, usize)> {
+        let kind = |at: usize| {
+            let token = self.token_at(self.pos + at);
+            let text = self.text(token.span);
+            let found = ObjectKind::ALL.iter().find(|(word, _)| *word == text);
+            found.filter(|_| token.kind == Kind::Ident && self.kind_after(at + 1) == Kind::Ident)
+        };
+        if self.at_word("spurious") && matches!(kind(1), Some((_, ObjectKind::Cond))) {
+            return Some((ObjectKind::SpuriousCond, 2));
+        }
+        kind(0).map(|(_, kind)| (*kind, 1))
+    }
+
+    /// `semaphore s[3] = 1, t = 2`, `cond c, d`
+    fn objects(&mut self, items: &mut Vec<Item<'s>>) -> Parse<()> {
+        let Some((kind, words)) = self.object_here() else {
+            return Err(self.not_an_item());
+        };
+        for _ in 0..words {
+            self.bump();
+        }
+        loop {
+            let name = self.name("the name of what is declared")?;
+            let mut dims = Vec::new();
+            while self.eat(Kind::LBracket) {
+                dims.push(self.expr()?);
+                self.expect(Kind::RBracket, " after the size")?;
+            }
+            let counts = matches!(kind, ObjectKind::Semaphore | ObjectKind::Barrier);
+            let mut value = None;
+            if self.at(Kind::Equals) != counts {
+                let (expected, help) = match kind {
+                    ObjectKind::Semaphore => {
+                        ("`=` and the number of permits", "write `semaphore s = 2`")
+                    }
+                    ObjectKind::Barrier => {
+                        ("`=` and the number of processes", "write `barrier b = 3`")
+                    }
+                    _ => (
+                        "the end of the declaration",
+                        "it has no value: no process holds it or waits at first",
+                    ),
+                };
+                return Err(self.unexpected_with(expected, Some(help.to_owned())));
+            }
+            if self.eat(Kind::Equals) {
+                value = Some(self.expr()?);
+            }
+            items.push(Item::Object(Object {
+                kind,
+                name,
+                dims,
+                value,
+            }));
+            if !self.eat(Kind::Comma) {
+                return Ok(());
+            }
+        }
     }
 
     /// `enum`, `struct` or `fn`
@@ -210,6 +274,7 @@ impl<'s> Parser<'s> {
             }
             Kind::Ident if self.at_maplet() => self.state_and_program(items)?,
             Kind::Ident if self.word_of_item().is_some() => items.push(self.worded_item()?),
+            Kind::Ident if self.object_here().is_some() => self.objects(items)?,
             _ => return Err(self.not_an_item()),
         }
         Ok(())

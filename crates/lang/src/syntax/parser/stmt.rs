@@ -1,6 +1,6 @@
 //! Statements.
 
-use super::super::ast::{Expr, ExprKind, Name, Spawned, Stmt, StmtKind, Text};
+use super::super::ast::{Expr, ExprKind, Kept, Name, Spawned, Stmt, StmtKind, Text};
 use super::super::token::Kind;
 use super::expr::continues_expression;
 use super::{MAX_STMT_DEPTH, Parse, Parser, Stop};
@@ -287,7 +287,7 @@ impl<'s> Parser<'s> {
         self.text(between).contains('\n')
     }
 
-    fn assignment(&mut self, left: Vec<Expr<'s>>) -> Parse<Stmt<'s>> {
+    fn assignment(&mut self, mut left: Vec<Expr<'s>>) -> Parse<Stmt<'s>> {
         let start = left[0].span;
         if self.at(Kind::Equals) {
             self.equals_for_assignment();
@@ -297,6 +297,15 @@ impl<'s> Parser<'s> {
         loop {
             if self.at(Kind::Spawn) {
                 return Err(self.spawn_in_assignment());
+            }
+            if left.len() == 1
+                && right.is_empty()
+                && self.at_try()
+                && let Some(place) = left.pop()
+            {
+                let kind = self.tried(Kept::Place(place))?;
+                let span = start.to(self.previous());
+                return Ok(Stmt { kind, span });
             }
             right.push(self.expr()?);
             if !self.eat(Kind::Comma) {
@@ -516,8 +525,23 @@ impl<'s> Parser<'s> {
             }
             return Ok(StmtKind::Spawn(Some(name), spawned));
         }
+        if self.at_try() && ty.is_none() {
+            return self.tried(Kept::Let(name));
+        }
         let init = self.init()?;
         Ok(StmtKind::Let { name, ty, init })
+    }
+
+    /// Whether this is `try lock(m)`, or the like, and no name.
+    fn at_try(&self) -> bool {
+        self.at_word("try") && matches!(self.kind_after(1), Kind::Ident | Kind::Lock)
+    }
+
+    /// `try s`, with where its result goes.
+    fn tried(&mut self, kept: Kept<'s>) -> Parse<StmtKind<'s>> {
+        self.bump();
+        let operation = self.deeper(Self::guarded)?;
+        Ok(StmtKind::Try(kept, Box::new(operation)))
     }
 
     /// Whether a name here is the word of a statement.

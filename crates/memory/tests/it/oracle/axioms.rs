@@ -221,14 +221,14 @@ impl Relations {
         let sc_events = self.on(|node| node.order == MemoryOrder::SeqCst && sc(node));
         let is_fence = |node: &Node| node.sort == Sort::Fence;
         let fences = self.on(|node| node.order == MemoryOrder::SeqCst && is_fence(node));
-        let step = self.po.or(&self.rf).or(&self.mo).or(&self.rb);
+        let step = self.po.or(&self.po.then(hb).then(&self.po));
+        let step = step.or(&self.same_place(hb)).or(&self.rf);
+        let step = step.or(&self.mo).or(&self.rb);
         let between = |relation: &Matrix| sc_events.then(relation).then(&sc_events);
-        let base = between(&self.po).or(&between(&self.po.then(hb).then(&self.po)));
-        let mixed = fences.then(hb).maybe();
-        let mixed = between(&mixed.then(&step).then(&hb.then(&fences).maybe()));
+        let after = fences.then(hb).maybe();
+        let base = between(&after.then(&step).then(&hb.then(&fences).maybe()));
         let around = hb.or(&hb.then(&self.eco()).then(hb));
-        let base = base.or(&between(&self.same_place(hb)));
-        base.or(&mixed).or(&fences.then(&around).then(&fences))
+        base.or(&fences.then(&around).then(&fences))
     }
 
     fn is_coherent(&self, hb: &Matrix) -> bool {

@@ -154,31 +154,40 @@ pub(super) fn uses(at: usize, count: Count, usage: Use, what: (&'static str, Pla
 }
 
 /// Watches a destructor that another thread might have run.
-pub(super) struct Destruction {
-    at: usize,
-    steps: u32,
-}
+pub(super) struct Destruction(Option<usize>);
 
 impl Destruction {
     /// Begins one, if another thread might have run it.
     pub fn begin(at: usize) -> Option<Self> {
-        let world = world().filter(|world| world.memory.is_none())?;
+        let world = world()?;
         let mut inner = world.inner.borrow_mut();
-        let steps = inner.me().steps;
-        inner.is_any_last(at).then(|| Self { at, steps })
+        let open = match world.memory {
+            None => inner.is_any_last(at),
+            Some(_) => inner.is_dropped_by_any(at),
+        };
+        open.then(|| Self(inner.me().destroys.replace(at)))
     }
 }
 
 impl Drop for Destruction {
     fn drop(&mut self) {
-        let Some(world) = world() else {
-            return;
-        };
-        let mut inner = world.inner.borrow_mut();
-        if inner.me().steps == self.steps {
-            return;
+        if let Some(world) = world() {
+            world.inner.borrow_mut().me().destroys = self.0;
         }
-        if let Some(region) = inner.names.regions.name(self.at) {
+    }
+}
+
+impl World {
+    /// The destructor of an `Arc` makes a step, so it matters which thread runs it.
+    #[cold]
+    pub fn destruction_matters(&self, at: usize) {
+        let mut inner = self.inner.borrow_mut();
+        if self.memory.is_some() {
+            inner.count_from_the_start(at);
+            drop(inner);
+            self.rest_for_ever();
+        }
+        if let Some(region) = inner.names.regions.name(at) {
             let record = inner.names.regions.record(region);
             record.explored[Count::Strong as usize] = true;
             inner.restart = true;

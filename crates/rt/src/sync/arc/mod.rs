@@ -76,6 +76,25 @@ fn drop_one(at: usize, last: bool) {
         false => Ordering::Relaxed,
     };
     order(at, Count::Strong, load, Some(Ordering::Release));
+    if last {
+        fence();
+    }
+}
+
+/// Tells the clocks that the last reference is given up: std makes a fence that acquires.
+fn fence() {
+    if let Some(world) = world() {
+        let mut inner = world.inner.borrow_mut();
+        let current = inner.current;
+        inner.clocks.fence(current, Ordering::Acquire);
+    }
+}
+
+/// Returns the place where an `Arc` was made. No place tells where one is dropped.
+#[track_caller]
+fn made_at(at: usize) -> Place {
+    let made = world().and_then(|world| world.inner.borrow().names.regions.made_at(at));
+    made.unwrap_or_else(Location::caller)
 }
 
 /// Returns the world, if a memory model answers the accesses.
@@ -91,10 +110,12 @@ fn downgraded(at: usize) {
 }
 
 /// Notes that the current thread has made an `Arc`.
+#[track_caller]
 fn made_arc<T: ?Sized>(inner: &sync::Arc<T>) {
     if let Some(world) = world() {
         let (at, size) = (address(sync::Arc::as_ptr(inner)), size_of_val(&**inner));
-        world.inner.borrow_mut().made_arc(at, size);
+        let place = Location::caller();
+        world.inner.borrow_mut().made_arc(at, size, place);
     }
 }
 
@@ -111,6 +132,7 @@ impl Drop for Ending {
 
 impl<T> Arc<T> {
     /// Shares a value.
+    #[track_caller]
     pub fn new(data: T) -> Self {
         Self::adopt(sync::Arc::new(data))
     }
@@ -144,11 +166,13 @@ impl<T> Arc<T> {
     }
 
     /// Makes room for a value.
+    #[track_caller]
     pub fn new_uninit() -> Arc<MaybeUninit<T>> {
         Arc::adopt(sync::Arc::new_uninit())
     }
 
     /// Shares a value that is pinned.
+    #[track_caller]
     pub fn pin(data: T) -> Pin<Self> {
         // SAFETY: as with std, the value cannot be moved out of a pinned `Arc`: `try_unwrap` needs
         // the `Arc` itself.
@@ -172,6 +196,7 @@ impl<T> Arc<T> {
         match sync::Arc::try_unwrap(this.into_std()) {
             Ok(value) => {
                 order(at, Count::Strong, Ordering::Acquire, None);
+                fence();
                 drop(Ending(at));
                 Ok(value)
             }
@@ -187,7 +212,7 @@ impl<T> Arc<T> {
             let place = Location::caller();
             world.asked_count(at, "into_inner", place);
             let last = sync::Arc::strong_count(&this.0) == 1;
-            world.drop_arc(at, last, true, place);
+            world.drop_arc(at, last, true, Some(place));
             let value = sync::Arc::into_inner(this.into_std());
             drop(value.is_some().then(|| Ending(at)));
             return value;
@@ -232,6 +257,7 @@ impl<T: ?Sized> Arc<T> {
     }
 
     /// Makes an `Arc` that the current thread has created.
+    #[track_caller]
     fn adopt(inner: sync::Arc<T>) -> Self {
         made_arc(&inner);
         Self(ManuallyDrop::new(inner))
@@ -452,14 +478,10 @@ impl<T: ?Sized> Drop for Arc<T> {
         let at = address(Self::as_ptr(self));
         if let Some(world) = modelled() {
             let last = sync::Arc::strong_count(&self.0) == 1;
-            world.drop_arc(at, last, needs_drop::<T>(), Location::caller());
+            world.drop_arc(at, last, needs_drop::<T>(), None);
+        } else {
+            uses(at, Count::Strong, Use::Changes, ("drop", made_at(at)));
         }
-        uses(
-            at,
-            Count::Strong,
-            Use::Changes,
-            ("drop", Location::caller()),
-        );
         let last = sync::Arc::strong_count(&self.0) == 1;
         drop_one(at, last);
         let _ending = last.then(|| Ending(at));
@@ -570,6 +592,7 @@ impl<T: ?Sized> Weak<T> {
             let (at, what) = (address(self.as_ptr()), ("weak_count", Location::caller()));
             uses(at, Count::Weak, Use::Asks, what);
             uses(at, Count::Strong, Use::Asks, what);
+            order(at, Count::Weak, Ordering::Acquire, None);
             return self.0.weak_count();
         };
         let (at, place) = (address(self.as_ptr()), Location::caller());
@@ -595,7 +618,7 @@ impl<T: ?Sized> Clone for Weak<T> {
                 address(self.as_ptr()),
                 "clone of Weak",
                 1,
-                Location::caller(),
+                Some(Location::caller()),
             );
         }
         let what = ("clone of Weak", Location::caller());
@@ -608,10 +631,11 @@ impl<T: ?Sized> Drop for Weak<T> {
     fn drop(&mut self) {
         let at = address(self.as_ptr());
         if let Some(world) = modelled() {
-            world.change_weak(at, "drop of Weak", -1, Location::caller());
+            world.change_weak(at, "drop of Weak", -1, None);
+        } else {
+            let what = ("drop of Weak", made_at(at));
+            uses(at, Count::Weak, Use::Changes, what);
         }
-        let what = ("drop of Weak", Location::caller());
-        uses(at, Count::Weak, Use::Changes, what);
         order(at, Count::Weak, Ordering::Relaxed, Some(Ordering::Release));
         // SAFETY: this is the end of `self`.
         #[allow(unsafe_code)]

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 
 use super::counted::Uses;
 use crate::names::{Meta, Pool, entry};
-use crate::world::Inner;
+use crate::world::{Inner, Place};
 
 /// Which count of an `Arc`.
 #[derive(Clone, Copy)]
@@ -29,6 +29,8 @@ struct Region {
     dropped: bool,
     thread: usize,
     number: usize,
+    /// Where it was made.
+    place: Place,
 }
 
 /// The part of a region that is kept for the next execution.
@@ -144,6 +146,11 @@ impl Regions {
         Some((region.thread, region.number))
     }
 
+    /// Returns the place where the `Arc` was made whose value is at an address.
+    pub(super) fn made_at(&self, at: usize) -> Option<Place> {
+        Some(self.alive[self.place(at)?].place)
+    }
+
     pub(super) fn record_of(&self, region: (usize, usize)) -> &Record {
         &self.made[region.0].records[region.1]
     }
@@ -211,6 +218,11 @@ impl Regions {
         entry(&mut made.records, number).weak.counted = true;
     }
 
+    /// Whether an address lies in the memory of an `Arc`.
+    pub fn contains(&self, address: usize) -> bool {
+        self.find(address).is_some()
+    }
+
     /// Returns the name of the region that contains an address, and the offset in it.
     fn find(&self, address: usize) -> Option<((usize, usize), usize)> {
         let place = self.alive.partition_point(|region| region.start <= address);
@@ -222,7 +234,7 @@ impl Regions {
 
 impl Inner {
     /// Adds the region of an `Arc` that the current thread has made.
-    pub(super) fn made_arc(&mut self, at: usize, size: usize) {
+    pub(super) fn made_arc(&mut self, at: usize, size: usize, place: Place) {
         let thread = self.current.index();
         let made = entry(&mut self.names.regions.made, thread);
         let number = made.count;
@@ -237,6 +249,7 @@ impl Inner {
             dropped: false,
             thread,
             number,
+            place,
         });
         for cell in counts.into_iter().flatten() {
             self.clean(cell);

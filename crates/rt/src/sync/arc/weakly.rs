@@ -2,9 +2,10 @@
 //!
 //! Which thread drops the last reference, and so runs the destructor, may depend on the order of
 //! drops that nothing orders. Usually it does not: all others have been joined. So drops are no
-//! events at first. If the last drop is not ordered after all others by spawn and join alone, or if
-//! the code asks for the count, the count becomes a location (`Record::counted`), clones and drops
-//! become updates of it as in std, and the search starts again.
+//! events at first. If the last drop is not ordered after all others by spawn and join alone and
+//! the destructor makes steps, or if the code asks for the count, the count becomes a location
+//! (`Record::counted`), clones and drops become updates of it as in std, and the search starts
+//! again.
 //!
 //! The value of the location is the number of references but one.
 //!
@@ -14,6 +15,7 @@
 
 use mazurka_memory::{Effect, MemoryOrder, Value};
 
+use super::made_at;
 use super::regions::Count;
 use crate::names::entry;
 use crate::world::{Inner, Pending, Place, World};
@@ -45,7 +47,7 @@ impl Inner {
     }
 
     /// Makes the count of an `Arc` a location, from the start.
-    fn count_from_the_start(&mut self, at: usize) -> bool {
+    pub(super) fn count_from_the_start(&mut self, at: usize) -> bool {
         let Some(region) = self.names.regions.name(at) else {
             return false;
         };
@@ -86,22 +88,24 @@ impl Inner {
         }
     }
 
-    /// Notes that the current thread drops a reference. If it is the last one and the others were
-    /// not dropped before in any order of the threads, the search starts again.
-    fn drops(&mut self, at: usize, last: bool) {
+    /// Whether the current thread drops the last reference, and another one might have done it.
+    pub(super) fn is_dropped_by_any(&mut self, at: usize) -> bool {
+        let Some(region) = self.names.regions.name(at) else {
+            return false;
+        };
+        let record = self.names.regions.record_of(region);
+        let family = &self.threads[self.current.index()].asking.family;
+        let known = |thread: usize| family.get(thread).copied().unwrap_or(0);
+        let mut drops = record.drops.iter();
+        !record.counted && drops.any(|&(thread, drop)| known(thread) < drop)
+    }
+
+    /// Notes that the current thread drops a reference that is not the last one.
+    fn drops(&mut self, at: usize) {
         let Some(region) = self.names.regions.name(at) else {
             return;
         };
         let me = self.current.index();
-        if last {
-            let family = &self.threads[me].asking.family;
-            let known = |thread: usize| family.get(thread).copied().unwrap_or(0);
-            let drops = &self.names.regions.record_of(region).drops;
-            if drops.iter().any(|&(thread, drop)| known(thread) < drop) {
-                self.count_from_the_start(at);
-            }
-            return;
-        }
         let own = entry(&mut self.threads[me].asking.family, me);
         *own += 1;
         let drop = *own;
@@ -132,25 +136,35 @@ impl World {
     }
 
     /// Drops a reference. `last` tells whether it is the last of this run; `matters` whether there
-    /// is a destructor.
-    pub(super) fn drop_arc(&self, at: usize, last: bool, matters: bool, place: Place) {
+    /// is a destructor; `place` where it is dropped, if that is known.
+    pub(super) fn drop_arc(&self, at: usize, last: bool, matters: bool, place: Option<Place>) {
         let cell = self.inner.borrow_mut().count_cell(at);
         let Some(cell) = cell else {
-            if matters {
-                self.inner.borrow_mut().drops(at, last);
+            if matters && !last {
+                self.inner.borrow_mut().drops(at);
+            }
+            // The fence of the last drop also acquires what `weak_count` has read.
+            let asked = last && self.inner.borrow_mut().weak_cell(at).is_some();
+            if asked {
+                self.last_drop(place.unwrap_or_else(|| made_at(at)));
             }
             return;
         };
+        let place = place.unwrap_or_else(|| made_at(at));
         let less = |count| Effect::Write(count - 1);
         let orders = [MemoryOrder::Release, MemoryOrder::Relaxed];
         let others = self.update_count(cell, orders, &less, ("drop", place));
         self.progress();
         if others == 0 {
-            self.fence(
-                MemoryOrder::Acquire,
-                Pending::new(None, (KIND, "last drop"), place),
-            );
+            self.last_drop(place);
         }
+    }
+
+    /// Makes the fence before a value is destroyed or given out, as std does: it acquires
+    /// everything that relaxed accesses to the counts have read.
+    fn last_drop(&self, place: Place) {
+        let pending = Pending::new(None, (KIND, "last drop"), place);
+        self.fence(MemoryOrder::Acquire, pending);
     }
 
     /// Returns the cell of the count of an `Arc` that the code asks for.
@@ -177,7 +191,12 @@ impl World {
         let orders = [MemoryOrder::Acquire, MemoryOrder::Relaxed];
         let others = self.update_count(cell, orders, &take, (verb, place));
         self.took_lock();
-        others == 0
+        let taken = others == 0;
+        let asked = taken && self.inner.borrow_mut().weak_cell(at).is_some();
+        if asked && verb == "try_unwrap" {
+            self.last_drop(place);
+        }
+        taken
     }
 
     /// Returns the number of other references.
@@ -215,8 +234,14 @@ impl World {
         }
     }
 
-    /// Clones or drops a weak reference.
-    pub(super) fn change_weak(&self, at: usize, verb: &'static str, by: Value, place: Place) {
+    /// Clones or drops a weak reference, at this place if it is known.
+    pub(super) fn change_weak(
+        &self,
+        at: usize,
+        verb: &'static str,
+        by: Value,
+        place: Option<Place>,
+    ) {
         let cell = self.inner.borrow_mut().weak_cell(at);
         if let Some(cell) = cell {
             let order = match by {
@@ -225,6 +250,7 @@ impl World {
             };
             let change = |count| Effect::Write(count + by);
             let orders = [order, MemoryOrder::Relaxed];
+            let place = place.unwrap_or_else(|| made_at(at));
             self.update_count(cell, orders, &change, (verb, place));
             self.progress();
         }

@@ -1,0 +1,335 @@
+//! Whether a feature model allows a product.
+//!
+//! The manual, "The feature model", and the suite's frontend where that is silent: a product has
+//! the features that it lists, those above them, and all roots. An attribute without a value has
+//! the first of its range: the least, the greatest if there is no least, 0 or `False` if there is
+//! neither. Features that the model does not have are not asked about.
+//!
+//! | model | what a product must satisfy |
+//! |---|---|
+//! | `group allof`, `oneof`, `[l .. u]` in F | F implies all but `opt` ones, one, l to u of them |
+//! | `require: G`, `exclude: G` in F | F implies G, or not G |
+//! | `e;`, `ifin: e;` in F | F implies e |
+//! | `ifout: e;` in F | not F implies e |
+
+use mazurka_diagnostics::{Diagnostic, Span};
+use num_bigint::BigInt;
+use num_traits::Zero;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::syntax::ast::{Expr, ExprKind, Name, Unary};
+use crate::syntax::variability::{
+    Attribute, Constraint, Feature, FeatureExpr, FeatureGroup, FeatureNode, Range, Variability,
+};
+
+#[derive(Clone, Debug, PartialEq)]
+enum Value {
+    Bool(bool),
+    Int(BigInt),
+    Text(String),
+}
+
+/// A product against its feature model.
+struct Selection<'a> {
+    product: &'a Name,
+    /// All features of the model.
+    known: FxHashSet<&'a str>,
+    selected: FxHashSet<&'a str>,
+    /// The values of attributes, by feature and name.
+    values: FxHashMap<(&'a str, &'a str), Value>,
+    mistakes: Vec<Diagnostic>,
+}
+
+/// The reasons why a product with these features is none.
+pub(crate) fn check(model: &Variability, product: &Name, features: &[Feature]) -> Vec<Diagnostic> {
+    if model.roots.is_empty() {
+        return Vec::new();
+    }
+    let mut selection = Selection {
+        product,
+        known: FxHashSet::default(),
+        selected: features.iter().map(|f| f.name.text.as_str()).collect(),
+        values: FxHashMap::default(),
+        mistakes: Vec::new(),
+    };
+    let nodes = || model.roots.iter().chain(&model.extensions);
+    for node in nodes() {
+        selection.declare(node, features);
+    }
+    // An extension may give features below those that another one has added.
+    loop {
+        let before = selection.selected.len();
+        nodes().for_each(|node| {
+            selection.select_above(node);
+        });
+        if selection.selected.len() == before {
+            break;
+        }
+    }
+    for root in &model.roots {
+        selection.selected.insert(&root.name.text);
+    }
+    for node in nodes() {
+        selection.check(node);
+    }
+    selection.mistakes
+}
+
+impl<'a> Selection<'a> {
+    fn refuse(&mut self, span: Span, why: String) {
+        let message = format!("`{}` is no product of the feature model", self.product.text);
+        let mistake = Diagnostic::new("A0257", self.product.span, message)
+            .label(why)
+            .related(span, "asked for here")
+            .help("add or take out features, or change the model");
+        self.mistakes.push(mistake);
+    }
+
+    /// Collects features and the values of their attributes.
+    fn declare(&mut self, node: &'a FeatureNode, features: &'a [Feature]) {
+        let name = node.name.text.as_str();
+        self.known.insert(name);
+        let given = features.iter().find(|feature| feature.name.text == name);
+        let given = given.map_or(&[][..], |feature| &feature.attributes);
+        for attribute in &node.attributes {
+            let own = given.iter().find(|(name, _)| *name == attribute.name.text);
+            let value = match own {
+                None => first_of(attribute),
+                Some((_, expr)) => match literal(expr).filter(|v| admits(attribute, v)) {
+                    Some(value) => value,
+                    None => {
+                        let attribute = &attribute.name.text;
+                        let why = format!("`{name}.{attribute}` cannot have this value");
+                        let span = node.name.span;
+                        self.refuse(span, why);
+                        continue;
+                    }
+                },
+            };
+            self.values.insert((name, &attribute.name.text), value);
+        }
+        for (_, member) in node.group.iter().flat_map(|group| &group.members) {
+            self.declare(member, features);
+        }
+    }
+
+    /// Selects what is above features that are selected. Whether the feature itself is.
+    fn select_above(&mut self, node: &'a FeatureNode) -> bool {
+        let members = node.group.iter().flat_map(|group| &group.members);
+        let mut below = false;
+        for (_, member) in members {
+            below |= self.select_above(member);
+        }
+        let name = node.name.text.as_str();
+        if below {
+            self.selected.insert(name);
+        }
+        self.selected.contains(name)
+    }
+
+    fn check(&mut self, node: &'a FeatureNode) {
+        let has = self.selected.contains(node.name.text.as_str());
+        if let Some(group) = &node.group {
+            if has {
+                self.check_group(node, group);
+            }
+            for (_, member) in &group.members {
+                self.check(member);
+            }
+        }
+        for constraint in &node.constraints {
+            self.check_constraint(node, constraint, has);
+        }
+    }
+
+    fn check_group(&mut self, node: &FeatureNode, group: &FeatureGroup) {
+        let counted: Vec<&str> = { group.members.iter() }
+            .filter(|(optional, _)| !optional)
+            .map(|(_, member)| member.name.text.as_str())
+            .collect();
+        let missing: Vec<&str> = { counted.iter().copied() }
+            .filter(|name| !self.selected.contains(name))
+            .collect();
+        let there = counted.len() - missing.len();
+        let why = match (group.all, &group.most) {
+            _ if counted.is_empty() => return,
+            (true, _) => match missing.first() {
+                None => return,
+                Some(first) => format!("`{}` needs `{first}`", node.name.text),
+            },
+            (false, most) => {
+                let number = BigInt::from(there);
+                if number >= group.least && most.as_ref().is_none_or(|most| number <= *most) {
+                    return;
+                }
+                let upto = match most {
+                    None => format!("at least {}", group.least),
+                    Some(most) if *most == group.least => format!("{most}"),
+                    Some(most) => format!("{} to {most}", group.least),
+                };
+                format!(
+                    "`{}` needs {upto} of {}: there are {there}",
+                    node.name.text,
+                    counted.join(", ")
+                )
+            }
+        };
+        self.refuse(group.span, why);
+    }
+
+    fn check_constraint(&mut self, node: &'a FeatureNode, constraint: &Constraint, has: bool) {
+        let name = &node.name.text;
+        match constraint {
+            Constraint::Require(other) | Constraint::Exclude(other) => {
+                if self.unknown(other) {
+                    return;
+                }
+                let require = matches!(constraint, Constraint::Require(_));
+                if has && self.selected.contains(other.text.as_str()) != require {
+                    let verb = if require { "needs" } else { "excludes" };
+                    self.refuse(other.span, format!("`{name}` {verb} `{}`", other.text));
+                }
+            }
+            Constraint::Holds { out, expr, span } => {
+                let asked = has != *out;
+                match self.value(expr, name) {
+                    Some(Value::Bool(true)) => {}
+                    Some(Value::Bool(false)) if !asked => {}
+                    Some(Value::Bool(false)) => {
+                        let with = if *out { "without" } else { "with" };
+                        self.refuse(*span, format!("a constraint of products {with} `{name}`"));
+                    }
+                    _ => {
+                        let message = "this is no condition over features".to_owned();
+                        let mistake = Diagnostic::new("A0252", *span, message)
+                            .label("a name is not known, types do not fit, or it divides by 0")
+                            .help("compare attributes: `Cost.cost < 10`");
+                        self.mistakes.push(mistake);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Reports a feature that the model does not have.
+    fn unknown(&mut self, feature: &Name) -> bool {
+        let unknown = !self.known.contains(feature.text.as_str());
+        if unknown {
+            let message = format!("there is no feature `{}`", feature.text);
+            let mistake = Diagnostic::new("A0252", feature.span, message)
+                .label("not in the feature model")
+                .help("declare it in a group of a `root`");
+            self.mistakes.push(mistake);
+        }
+        unknown
+    }
+
+    /// The value of an expression in a feature; none if it has none.
+    fn value(&self, expr: &FeatureExpr, here: &str) -> Option<Value> {
+        match expr {
+            FeatureExpr::Bool(value) => Some(Value::Bool(*value)),
+            FeatureExpr::Int(value) => Some(Value::Int(value.clone())),
+            FeatureExpr::Text(value) => Some(Value::Text(value.clone())),
+            FeatureExpr::Feature(name) => {
+                let name = name.text.as_str();
+                let there = self.selected.contains(name);
+                self.known.contains(name).then_some(Value::Bool(there))
+            }
+            FeatureExpr::Attribute(of, name) => {
+                let of = of.as_ref().map_or(here, |of| of.text.as_str());
+                self.values.get(&(of, name.text.as_str())).cloned()
+            }
+            FeatureExpr::Unary(operator, inner) => match (*operator, self.value(inner, here)?) {
+                ("!", Value::Bool(value)) => Some(Value::Bool(!value)),
+                ("-", Value::Int(value)) => Some(Value::Int(-value)),
+                _ => None,
+            },
+            FeatureExpr::Chain(first, more) => {
+                let mut left = self.value(first, here)?;
+                for (operator, right) in more {
+                    left = binary(operator, left, self.value(right, here)?)?;
+                }
+                Some(left)
+            }
+        }
+    }
+}
+
+fn binary(operator: &str, left: Value, right: Value) -> Option<Value> {
+    match (operator, &left, &right) {
+        ("==", _, _) => return same_type(&left, &right).then(|| Value::Bool(left == right)),
+        ("!=", _, _) => return same_type(&left, &right).then(|| Value::Bool(left != right)),
+        _ => {}
+    }
+    match (left, right) {
+        (Value::Bool(a), Value::Bool(b)) => Some(Value::Bool(match operator {
+            "&&" => a && b,
+            "||" => a || b,
+            "->" => !a || b,
+            "<->" => a == b,
+            _ => return None,
+        })),
+        (Value::Int(a), Value::Int(b)) => Some(match operator {
+            "+" => Value::Int(a + b),
+            "-" => Value::Int(a - b),
+            "*" => Value::Int(a * b),
+            "/" if !b.is_zero() => Value::Int(a / b),
+            "%" if !b.is_zero() => Value::Int(a % b),
+            "<" => Value::Bool(a < b),
+            "<=" => Value::Bool(a <= b),
+            ">" => Value::Bool(a > b),
+            ">=" => Value::Bool(a >= b),
+            _ => return None,
+        }),
+        _ => None,
+    }
+}
+
+fn same_type(left: &Value, right: &Value) -> bool {
+    std::mem::discriminant(left) == std::mem::discriminant(right)
+}
+
+/// The value of an attribute that a product does not give.
+fn first_of(attribute: &Attribute) -> Value {
+    match (attribute.ty.text.as_str(), &attribute.range) {
+        ("Bool", _) => Value::Bool(false),
+        ("String", _) => Value::Text(String::new()),
+        (_, Range::OneOf(values)) => Value::Int(values.first().cloned().unwrap_or_default()),
+        (_, Range::Between(from, to)) => {
+            Value::Int(from.as_ref().or(to.as_ref()).cloned().unwrap_or_default())
+        }
+    }
+}
+
+/// Whether an attribute can have a value.
+fn admits(attribute: &Attribute, value: &Value) -> bool {
+    match (attribute.ty.text.as_str(), value) {
+        ("Bool", Value::Bool(_)) | ("String", Value::Text(_)) => true,
+        ("Int", Value::Int(value)) => match &attribute.range {
+            Range::OneOf(values) => values.contains(value),
+            Range::Between(from, to) => {
+                from.as_ref().is_none_or(|from| from <= value)
+                    && to.as_ref().is_none_or(|to| value <= to)
+            }
+        },
+        _ => false,
+    }
+}
+
+/// The value that a product writes.
+fn literal(expr: &Expr) -> Option<Value> {
+    match &expr.kind {
+        ExprKind::Int(value) => Some(Value::Int(value.clone())),
+        ExprKind::Unary(Unary::Negate, inner) => match literal(inner)? {
+            Value::Int(value) => Some(Value::Int(-value)),
+            _ => None,
+        },
+        ExprKind::Text(text) => Some(Value::Text(text.clone())),
+        ExprKind::Construct(name, args) if args.is_empty() => match name.text.as_str() {
+            "True" => Some(Value::Bool(true)),
+            "False" => Some(Value::Bool(false)),
+            _ => None,
+        },
+        _ => None,
+    }
+}

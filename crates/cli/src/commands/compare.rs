@@ -1,0 +1,100 @@
+//! The command `compare`.
+
+use clap::Args;
+use mazurka::Program;
+use mazurka::compare::{Compare, Relation};
+use mazurka_report::Sides;
+
+use super::{Refusal, view};
+use crate::args::{OutputArgs, SearchArgs};
+use crate::exit::Exit;
+use crate::program::Sources;
+use crate::show::show;
+use crate::values;
+use crate::watch::watched;
+
+/// Say whether two programs end in the same ways
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  mazurka compare counter.maz repaired.maz
+  mazurka compare counter.maz repaired.maz --within
+  mazurka compare queue.maz faster.maz --observe result,left
+
+A run ends with all processes ended, with a failure or in a deadlock, and with values of the
+variables that are observed: this is its outcome. The programs are the same if they have the same
+outcomes, for each choice of inputs and of initial values that both leave out. Unless --observe
+names them, the observed variables are those that the programs observe themselves.
+Exit codes: 0 it holds, 1 it does not, 2 unknown (a bound was hit), 3 bad input or usage,
+4 internal error.")]
+pub(crate) struct CompareArgs {
+    /// The first program, a `.maz` or `.abs` file
+    first: String,
+    /// The second one
+    second: String,
+    /// Whether all outcomes of the second are outcomes of the first, which may have others
+    #[arg(long)]
+    within: bool,
+    /// The shared variables to compare, with commas between (ABS: `output`, classes, fields)
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    observe: Vec<String>,
+    /// Override a constant of both programs, or give a variable of both its initial value
+    /// (repeatable)
+    #[arg(long, value_name = "NAME=VALUE", value_parser = values::setting)]
+    set: Vec<(String, String)>,
+    #[command(flatten)]
+    search: SearchArgs,
+    #[command(flatten)]
+    pub(super) output: OutputArgs,
+}
+
+impl CompareArgs {
+    fn load(&self, file: &str) -> Result<Program, Refusal> {
+        let mut set = self.set.clone();
+        if file.ends_with(".abs") && !self.observe.is_empty() {
+            set.push(("@observe".to_owned(), self.observe.join(",")));
+        }
+        Sources::read(&[file])?.load(&set)
+    }
+}
+
+/// Compares two programs, and shows how they differ.
+pub(super) fn compare(args: &CompareArgs) -> Result<Exit, Refusal> {
+    if args.first == "-" && args.second == "-" {
+        return Err("only one of the programs can come from standard input"
+            .to_owned()
+            .into());
+    }
+    let (one, two) = (args.load(&args.first)?, args.load(&args.second)?);
+    let options = args.search.options(1)?;
+    let how = Compare {
+        relation: match args.within {
+            true => Relation::Within,
+            false => Relation::Same,
+        },
+        observe: match args.first.ends_with(".abs") && args.second.ends_with(".abs") {
+            true => Vec::new(),
+            false => args.observe.clone(),
+        },
+    };
+    let whole = watched(&options.limits, args.output.quiet, |watch| {
+        one.compare(&two, &how, &options, watch)
+    })?;
+    let whole = whole.map_err(|error| error.to_string())?;
+    let record = &whole.record;
+    show(&whole, record.verdict.into(), &args.output, |_| {
+        let only = whole.difference.as_ref();
+        let sides = Sides {
+            programs: [&record.program, &whole.other],
+            outcomes: whole.outcomes,
+            within: args.within,
+            endless: whole.endless,
+            only: only.map(|difference| (difference.of, &difference.run)),
+            values: only.map_or(&[], |difference| &difference.values),
+        };
+        Ok(mazurka_report::compared(
+            record,
+            &sides,
+            &view(&options.limits),
+        ))
+    })
+}

@@ -1,0 +1,352 @@
+//! What processes synchronise with: semaphores, reader–writer locks, condition variables, barriers,
+//! and locks that are tried.
+//!
+//! They are lowered to shared variables. Where it matters which process holds something or waits,
+//! there is an element for each process that is there from the start: so an operation claims what
+//! it depends on and no more, and a state says in words who holds what. A process that is spawned
+//! has no such element, and the checker refuses it there. `synchronise.rs` lowers the operations.
+
+use mazurka_diagnostics::{Diagnostic, Span};
+use rustc_hash::FxHashSet;
+
+use super::body::Body;
+use super::records::with_field;
+use super::{Checker, Global, MAX_ELEMENTS, MAX_PROCESSES};
+use crate::check::hir::{self, Enum, LocalId, Shape, Spawned, Stmt, StmtKind, Type, Var, VarId};
+use crate::syntax::ast::{self, File, Item, Name, ObjectKind};
+
+/// An object, or an array of them, with the variables that it stands for.
+#[derive(Clone, Debug)]
+pub(super) struct Object {
+    pub kind: Kind,
+    pub dims: usize,
+}
+
+/// The kinds of objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// How many permits are left.
+    Semaphore { permits: VarId },
+    /// Which processes read, and the one that writes.
+    RwLock { readers: VarId, writer: VarId },
+    /// Which processes wait.
+    Cond { waiters: VarId, spurious: bool },
+    /// Which processes wait, and for how many all do.
+    Barrier { waiters: VarId, parties: i64 },
+    /// A lock that some process tries: the process that holds it.
+    Mutex { holder: VarId },
+    /// Its declaration has a mistake.
+    Poison,
+}
+
+impl Kind {
+    /// How it is called in messages.
+    pub(super) fn noun(self) -> &'static str {
+        match self {
+            Kind::Semaphore { .. } => "a semaphore",
+            Kind::RwLock { .. } => "a reader–writer lock",
+            Kind::Cond { .. } => "a condition variable",
+            Kind::Barrier { .. } => "a barrier",
+            Kind::Mutex { .. } => "a lock",
+            Kind::Poison => "something wrong",
+        }
+    }
+}
+
+/// Which process runs a body, as far as that is known.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Me {
+    /// None: a property, or a spawned process.
+    Unknown,
+    /// The process of this number.
+    Process(i64),
+    /// The caller of this procedure: its number is in a parameter that no source text names.
+    Caller(u32, LocalId),
+}
+
+/// The processes that are there from the start, for objects that tell them apart.
+#[derive(Debug, Default)]
+pub(super) struct Processes {
+    /// Whether there are such objects.
+    pub told_apart: bool,
+    pub count: u32,
+    /// The type of a variable that holds one of them or none.
+    pub ty: u16,
+    /// For each procedure whether it asks for its process.
+    asking: Vec<bool>,
+}
+
+/// The locks that some statement of the file tries.
+pub(super) fn tried_locks<'s>(file: &File<'s>) -> FxHashSet<&'s str> {
+    let mut tried = FxHashSet::default();
+    for item in &file.items {
+        if let Item::Proc { body, .. } | Item::Process { body, .. } = item {
+            body.iter().for_each(|stmt| tried_in(stmt, &mut tried));
+        }
+    }
+    tried
+}
+
+fn tried_in<'s>(stmt: &ast::Stmt<'s>, into: &mut FxHashSet<&'s str>) {
+    if let ast::StmtKind::Try(_, operation) = &stmt.kind
+        && let ast::StmtKind::Lock(name, _) = &operation.kind
+    {
+        into.insert(name.text);
+    }
+    stmt.for_each_inner(&mut |inner| tried_in(inner, into));
+}
+
+impl<'s> Checker<'s> {
+    /// Declares the name of an object; what it stands for is known when sizes are.
+    pub(super) fn declare_object(&mut self, name: Name<'s>) {
+        let id = self.objects.len() as u32;
+        self.objects.push(Object {
+            kind: Kind::Poison,
+            dims: 0,
+        });
+        self.declare_global(name, Global::Object(id));
+    }
+
+    /// Gives every object its variables.
+    pub(super) fn objects(&mut self, file: &File<'s>) {
+        let apart = |item: &Item<'s>| match item {
+            Item::Object(object) => object.kind != ObjectKind::Semaphore,
+            Item::Lock { name, .. } => self.tried.contains(name.text),
+            _ => false,
+        };
+        if file.items.iter().any(apart) {
+            self.number_processes(file);
+        }
+        let mut id = 0;
+        for item in &file.items {
+            let object = match item {
+                Item::Object(object) => self.object(object),
+                Item::Lock { name, len } if self.tried.contains(name.text) => {
+                    self.mutex(*name, len.as_ref())
+                }
+                _ => continue,
+            };
+            if let Some(object) = object {
+                self.objects[id] = object;
+            }
+            id += 1;
+        }
+    }
+
+    /// Gives the processes numbers and makes a type of them.
+    fn number_processes(&mut self, file: &File<'s>) {
+        let mut members = vec!["none".to_owned()];
+        for item in &file.items {
+            let Item::Process { name, range, .. } = item else {
+                continue;
+            };
+            let shown = |number: usize, instance: Option<i64>| match (name, instance) {
+                (Some(name), Some(instance)) => format!("{}({instance})", name.text),
+                (Some(name), None) => name.text.to_owned(),
+                (None, _) => format!("process {}", number - 1),
+            };
+            let Some(range) = range else {
+                members.push(shown(members.len(), None));
+                continue;
+            };
+            // The mistakes in a range are reported with the process.
+            let before = self.diagnostics.len();
+            let from = Body::new(self).const_int(&range.from, "the range of a process");
+            let to = Body::new(self).const_int(&range.to, "the range of a process");
+            self.diagnostics.truncate(before);
+            let (Some(from), Some(to)) = (from, to) else {
+                continue;
+            };
+            for instance in from..to {
+                if members.len() as u64 > MAX_PROCESSES {
+                    break;
+                }
+                members.push(shown(members.len(), Some(instance)));
+            }
+        }
+        self.processes = Processes {
+            told_apart: true,
+            count: members.len() as u32 - 1,
+            ty: self.program.enums.len() as u16,
+            asking: vec![false; self.program.procedures.len()],
+        };
+        self.program.enums.push(Enum {
+            name: "process".to_owned(),
+            members,
+        });
+    }
+
+    fn object(&mut self, object: &ast::Object<'s>) -> Option<Object> {
+        let name = object.name;
+        let dims = Body::new(self).dims(&object.dims, 1, true)?;
+        let shape = Shape::plain(name.text, dims.clone());
+        let value = match &object.value {
+            Some(value) => Some(self.counted_value(object.kind, value)?),
+            None => None,
+        };
+        let value = value.unwrap_or(0);
+        let kind = match object.kind {
+            ObjectKind::Semaphore => Kind::Semaphore {
+                permits: self.object_var(shape, Type::Int, value, name.span)?,
+            },
+            ObjectKind::RwLock => Kind::RwLock {
+                readers: self.one_for_each(&shape, "readers", name.span)?,
+                writer: self.holder(with_field(&shape, "writer", &[]), name.span)?,
+            },
+            ObjectKind::Cond | ObjectKind::SpuriousCond => Kind::Cond {
+                waiters: self.one_for_each(&shape, "waiting", name.span)?,
+                spurious: object.kind == ObjectKind::SpuriousCond,
+            },
+            ObjectKind::Barrier => Kind::Barrier {
+                waiters: self.one_for_each(&shape, "waiting", name.span)?,
+                parties: value,
+            },
+        };
+        let dims = dims.len();
+        Some(Object { kind, dims })
+    }
+
+    fn mutex(&mut self, name: Name<'s>, len: Option<&ast::Expr<'s>>) -> Option<Object> {
+        let dims: Vec<u32> = match len {
+            Some(len) => Body::new(self).dims(std::slice::from_ref(len), 1, true)?,
+            None => Vec::new(),
+        };
+        let shape = Shape::plain(name.text, dims.clone());
+        let holder = self.holder(shape, name.span)?;
+        Some(Object {
+            kind: Kind::Mutex { holder },
+            dims: dims.len(),
+        })
+    }
+
+    /// The number of permits of a semaphore, or of processes of a barrier.
+    fn counted_value(&mut self, kind: ObjectKind, value: &ast::Expr<'s>) -> Option<i64> {
+        let (what, least) = match kind {
+            ObjectKind::Semaphore => ("the permits of a semaphore", 0),
+            _ => ("the processes of a barrier", 1),
+        };
+        let number = Body::new(self).const_int(value, what)?;
+        if number < least {
+            self.report(
+                Diagnostic::new("M0406", value.span, format!("{what}: {number}"))
+                    .label(format!("expected at least {least}"))
+                    .help("give a number, or a constant that has one"),
+            );
+            return None;
+        }
+        Some(number)
+    }
+
+    /// A variable that says of each process whether it is one.
+    fn one_for_each(&mut self, shape: &Shape, field: &str, span: Span) -> Option<VarId> {
+        let shape = with_field(shape, field, &[self.processes.count.max(1)]);
+        self.object_var(shape, Type::Bool, 0, span)
+    }
+
+    /// A variable that holds a process or none.
+    fn holder(&mut self, shape: Shape, span: Span) -> Option<VarId> {
+        self.object_var(shape, Type::Enum(self.processes.ty), 0, span)
+    }
+
+    fn object_var(&mut self, shape: Shape, ty: Type, init: i64, span: Span) -> Option<VarId> {
+        let len: u64 = shape.dims.iter().map(|&dim| u64::from(dim)).product();
+        self.elements = self.elements.saturating_add(len);
+        if self.elements > MAX_ELEMENTS {
+            self.report(
+                Diagnostic::new("M0408", span, "too many array elements")
+                    .label(format!("here the arrays exceed {MAX_ELEMENTS} elements"))
+                    .help("make the arrays smaller, or start fewer processes"),
+            );
+            return None;
+        }
+        let id = VarId(self.program.vars.len() as u32);
+        self.program.vars.push(Var {
+            name: shape.parts.concat(),
+            ty,
+            atomic: true,
+            object: true,
+            holds: shape.parts.iter().any(|part| part.ends_with(".readers")),
+            len: shape.elements(),
+            shape,
+            init: Some(vec![init; len as usize]),
+            span,
+        });
+        Some(id)
+    }
+
+    /// A parameter that no source text names: the process that calls the procedure.
+    pub(super) fn asks_for_process(&mut self, procedure: u32) {
+        if let Some(asks) = self.processes.asking.get_mut(procedure as usize) {
+            *asks = true;
+        }
+    }
+
+    /// Reports procedures that ask for their process, where a spawned process runs them.
+    pub(super) fn check_spawned(&mut self) {
+        if !self.processes.told_apart {
+            return;
+        }
+        let mut asking = std::mem::take(&mut self.processes.asking);
+        loop {
+            let before = asking.clone();
+            for (at, procedure) in self.program.procedures.iter().enumerate() {
+                for stmt in &procedure.body {
+                    called_by_itself(stmt, &mut |callee| asking[at] |= before[callee]);
+                }
+            }
+            if asking == before {
+                break;
+            }
+        }
+        let mut wrong = Vec::new();
+        let procedures = self.program.procedures.iter().map(|p| &p.body);
+        let processes = self.program.processes.iter().map(|p| &p.body);
+        for stmt in procedures.chain(processes).flatten() {
+            stmt.walk(&mut |stmt| match &stmt.kind {
+                StmtKind::Spawn(_, Spawned::Call(id, _)) if asking[id.0 as usize] => {
+                    wrong.push(stmt.span);
+                }
+                StmtKind::Spawn(_, Spawned::Block(block)) => {
+                    let calls = |callee: usize| asking[callee];
+                    let mut found = false;
+                    for stmt in block {
+                        called_by_itself(stmt, &mut |callee| found |= calls(callee));
+                    }
+                    wrong.extend(found.then_some(stmt.span));
+                }
+                _ => {}
+            });
+        }
+        wrong.sort_unstable_by_key(|span| span.start);
+        wrong.dedup();
+        wrong.into_iter().for_each(|span| self.not_spawned(span));
+    }
+
+    pub(super) fn not_spawned(&mut self, span: Span) {
+        self.report(
+            Diagnostic::new("M0426", span, "a spawned process cannot do this")
+                .label("it waits for, or holds, what tells processes apart")
+                .help("declare the process, as in `process worker (i in 0..3) { … }`; spawned processes have `lock` and `semaphore`"),
+        );
+    }
+}
+
+/// The procedures that a statement calls in its own process.
+fn called_by_itself(stmt: &Stmt, found: &mut dyn FnMut(usize)) {
+    match &stmt.kind {
+        StmtKind::Call(id, _) => found(id.0 as usize),
+        StmtKind::Spawn(..) => {}
+        _ => stmt
+            .inner()
+            .for_each(|inner| called_by_itself(inner, found)),
+    }
+}
+
+/// Whether the last parameter of a procedure is its process, which no source text names.
+pub(crate) fn has_hidden_parameter(procedure: &hir::Procedure) -> bool {
+    let mut locals = procedure.frame.locals.iter();
+    locals.any(|local| local.name == HIDDEN)
+}
+
+/// The name of that parameter.
+pub(super) const HIDDEN: &str = "$me";

@@ -1,0 +1,714 @@
+//! Operations on what processes synchronise with: `acquire(s)`, `wait(c, m)`, `try lock(m)`.
+//!
+//! Each is lowered to steps of the core: what may have to wait is a guard with what it guards, all
+//! else an atomic block. A `wait` is two steps. Labels show them as they were written
+//! (`Program::lowered`).
+
+use mazurka_diagnostics::{Diagnostic, Span};
+
+use super::Wanted;
+use super::body::{Body, Meaning};
+use super::objects::{Kind, Me};
+use super::records::{Part, number, read};
+use crate::check::hir::{
+    BinaryOp, Expr, ExprKind, LocalId, LockId, Message, MessagePart, Place, Stmt, StmtKind, Type,
+    UnaryOp, VarId,
+};
+use crate::syntax::ast::{self, Kept, Name, Selector};
+
+/// An object with what stands in brackets behind its name.
+struct Operand {
+    kind: Kind,
+    indices: Vec<Expr>,
+    span: Span,
+}
+
+/// Something that may have to wait: for what, and what it does then.
+struct Blocking {
+    guard: Expr,
+    then: Vec<Stmt>,
+}
+
+/// What `lock(m)` takes: a lock of the core, or one that is lowered because it is tried.
+enum Mutex {
+    Core(LockId, Option<Expr>),
+    Lowered(Operand),
+}
+
+/// The words of the operations. A procedure of the file that has such a name takes precedence.
+const VERBS: [&str; 9] = [
+    "acquire",
+    "release",
+    "read_lock",
+    "read_unlock",
+    "write_lock",
+    "write_unlock",
+    "wait",
+    "signal",
+    "broadcast",
+];
+
+impl<'s> Body<'_, 's> {
+    /// Whether a call is an operation on an object, and no procedure of that name is declared.
+    pub(super) fn is_operation(&self, name: Name<'s>, args: &[ast::Expr<'s>]) -> bool {
+        let declared = self.c.globals.contains_key(name.text);
+        VERBS.contains(&name.text) && !declared && !args.is_empty()
+    }
+
+    /// An operation as a statement.
+    pub(super) fn object_stmt(
+        &mut self,
+        verb: Name<'s>,
+        args: &[ast::Expr<'s>],
+        span: Span,
+    ) -> StmtKind {
+        let kind = self.object_operation(verb, args, span);
+        self.c.program.lowered.insert(span);
+        kind.unwrap_or(StmtKind::Skip)
+    }
+
+    fn object_operation(
+        &mut self,
+        verb: Name<'s>,
+        args: &[ast::Expr<'s>],
+        span: Span,
+    ) -> Option<StmtKind> {
+        let object = self.operand(&args[0], span)?;
+        let takes = match (verb.text, object.kind) {
+            ("wait", Kind::Cond { .. }) => 2,
+            _ => 1,
+        };
+        if args.len() != takes {
+            self.report(
+                Diagnostic::new("M0308", span, format!("`{}` takes {takes} here, found {}", verb.text, args.len()))
+                    .label(format!("expected {takes}"))
+                    .help("a condition variable is waited for with its lock, `wait(c, m)`; all else takes one argument"),
+            );
+            return None;
+        }
+        Some(match (verb.text, object.kind) {
+            ("acquire" | "read_lock" | "write_lock", _) => {
+                let blocking = self.blocking(verb, object)?;
+                self.guarded(blocking, span)
+            }
+            ("release", Kind::Semaphore { permits }) => {
+                let place = self.place_of(Part::Var(permits), object.indices, span);
+                let left = read(place.clone(), Type::Int, span);
+                let more = binary(BinaryOp::Add, left, number(1, span), Type::Int);
+                one_step(vec![assign(place, more, span)])
+            }
+            ("read_unlock", Kind::RwLock { readers, .. }) => {
+                let place = self.mine(readers, &object.indices, span)?;
+                let reads = read(place.clone(), Type::Bool, span);
+                let held = self.held(reads, verb.text, span);
+                one_step(vec![held, assign(place, truth(false, span), span)])
+            }
+            ("write_unlock", Kind::RwLock { writer, .. }) => {
+                let body = self.let_go(writer, object.indices, verb.text, span)?;
+                one_step(body)
+            }
+            ("wait", Kind::Barrier { waiters, parties }) => {
+                return self.arrive(waiters, parties, &object.indices, span);
+            }
+            ("wait", Kind::Cond { waiters, spurious }) => {
+                return self.wait([waiters], spurious, (object, &args[1]), span);
+            }
+            ("signal", Kind::Cond { waiters, .. }) => self.signal(waiters, &object.indices, span),
+            ("broadcast", Kind::Cond { waiters, .. }) => {
+                let all = self.each_process(waiters, &object.indices, span, |body, place| {
+                    vec![assign(place, truth(false, body), body)]
+                });
+                one_step(vec![all])
+            }
+            (_, Kind::Poison) => return None,
+            _ => {
+                self.wrong_object(verb, object.kind, args[0].span);
+                return None;
+            }
+        })
+    }
+
+    /// `lock(m)` of a lock that is tried somewhere, and so is no lock of the core.
+    pub(super) fn lowered_lock(
+        &mut self,
+        name: Name<'s>,
+        index: Option<&ast::Expr<'s>>,
+        verb: &'static str,
+        span: Span,
+    ) -> Option<StmtKind> {
+        let Meaning::Object(_) = self.resolve(name, Wanted::Lock) else {
+            return None;
+        };
+        let indices: Vec<Expr> = index.into_iter().map(|e| self.index(e)).collect();
+        let object = self.object_at(name, indices, span);
+        self.c.program.lowered.insert(span);
+        let kind = object.and_then(|object| match object.kind {
+            Kind::Mutex { holder } if verb == "lock" => {
+                let blocking = self.take(holder, object.indices, span)?;
+                Some(self.guarded(blocking, span))
+            }
+            Kind::Mutex { holder } => {
+                let body = self.let_go(holder, object.indices, verb, span)?;
+                Some(one_step(body))
+            }
+            Kind::Poison => None,
+            other => {
+                let verb = Name { text: verb, span };
+                self.wrong_object(verb, other, name.span);
+                None
+            }
+        });
+        Some(kind.unwrap_or(StmtKind::Skip))
+    }
+
+    /// `let ok = try s`: s if it need not wait, and whether it was done, in one step.
+    pub(super) fn tried(
+        &mut self,
+        kept: &Kept<'s>,
+        operation: &ast::Stmt<'s>,
+        span: Span,
+    ) -> StmtKind {
+        let blocking = self.tried_operation(operation);
+        let place = match kept {
+            Kept::Let(name) => {
+                let local = self.declare(*name, Some(Type::Bool), Vec::new());
+                Some(Place::Local(local))
+            }
+            Kept::Place(expr) => match self.place(expr) {
+                (Some(place), Some(Type::Bool)) => Some(place),
+                (Some(_), Some(_)) => {
+                    self.report(
+                        Diagnostic::new("M0302", expr.span, "`try` says whether it was done")
+                            .label("expected a `bool`")
+                            .help("declare it with `let ok = try …`"),
+                    );
+                    None
+                }
+                _ => None,
+            },
+        };
+        self.c.program.lowered.insert(span);
+        let (Some(mut blocking), Some(place)) = (blocking, place) else {
+            return StmtKind::Skip;
+        };
+        blocking
+            .then
+            .push(assign(place.clone(), truth(true, span), span));
+        let not = vec![assign(place, truth(false, span), span)];
+        let kind = StmtKind::If(blocking.guard, blocking.then, not);
+        one_step(vec![Stmt { kind, span }])
+    }
+
+    fn tried_operation(&mut self, operation: &ast::Stmt<'s>) -> Option<Blocking> {
+        let span = operation.span;
+        match &operation.kind {
+            ast::StmtKind::Lock(name, index) => {
+                let Meaning::Object(_) = self.resolve(*name, Wanted::Lock) else {
+                    // A mistake in its declaration, or no lock: this reports it.
+                    self.lock(*name, index.as_ref());
+                    return None;
+                };
+                let indices = index.iter().map(|e| self.index(e)).collect();
+                let object = self.object_at(*name, indices, span)?;
+                let Kind::Mutex { holder } = object.kind else {
+                    let verb = Name { text: "lock", span };
+                    self.wrong_object(verb, object.kind, name.span);
+                    return None;
+                };
+                self.take(holder, object.indices, span)
+            }
+            ast::StmtKind::Call(verb, args) if self.is_operation(*verb, args) => {
+                let object = self.operand(&args[0], span)?;
+                if args.len() > 1 || !matches!(verb.text, "acquire" | "read_lock" | "write_lock") {
+                    self.not_tried(span);
+                    return None;
+                }
+                self.blocking(*verb, object)
+            }
+            _ => {
+                self.not_tried(span);
+                None
+            }
+        }
+    }
+
+    fn not_tried(&mut self, span: Span) {
+        self.report(
+            Diagnostic::new("M0427", span, "this cannot be tried")
+                .label("expected something that may have to wait for one thing")
+                .help("`try` stands before `lock(m)`, `acquire(s)`, `read_lock(l)` and `write_lock(l)`"),
+        );
+    }
+
+    /// The operations that wait for one condition.
+    fn blocking(&mut self, verb: Name<'s>, object: Operand) -> Option<Blocking> {
+        let span = object.span;
+        match (verb.text, object.kind) {
+            ("acquire", Kind::Semaphore { permits }) => {
+                let place = self.place_of(Part::Var(permits), object.indices, span);
+                let left = read(place.clone(), Type::Int, span);
+                let one = number(1, span);
+                let less = binary(BinaryOp::Sub, left.clone(), one.clone(), Type::Int);
+                Some(Blocking {
+                    guard: binary(BinaryOp::Ge, left, one, Type::Bool),
+                    then: vec![assign(place, less, span)],
+                })
+            }
+            ("read_lock", Kind::RwLock { readers, writer }) => {
+                let place = self.mine(readers, &object.indices, span)?;
+                let free = self.is_free(writer, object.indices, span);
+                let reads = not(read(place.clone(), Type::Bool, span));
+                Some(Blocking {
+                    guard: binary(BinaryOp::And, free, reads, Type::Bool),
+                    then: vec![assign(place, truth(true, span), span)],
+                })
+            }
+            ("write_lock", Kind::RwLock { readers, writer }) => {
+                let mut none_reads = Vec::new();
+                for process in 0..self.c.processes.count {
+                    let mut indices = object.indices.clone();
+                    indices.push(number(process.into(), span));
+                    let place = self.place_of(Part::Var(readers), indices, span);
+                    none_reads.push(not(read(place, Type::Bool, span)));
+                }
+                let mut blocking = self.take(writer, object.indices, span)?;
+                none_reads.insert(0, blocking.guard);
+                self.c.grow(none_reads.len() * 4, span);
+                blocking.guard = all_of(none_reads);
+                Some(blocking)
+            }
+            (_, Kind::Poison) => None,
+            (_, kind) => {
+                self.wrong_object(verb, kind, span);
+                None
+            }
+        }
+    }
+
+    /// Takes what no process may hold.
+    fn take(&mut self, holder: VarId, indices: Vec<Expr>, span: Span) -> Option<Blocking> {
+        let me = self.me_as_holder(span)?;
+        let guard = self.is_free(holder, indices.clone(), span);
+        let place = self.place_of(Part::Var(holder), indices, span);
+        let then = vec![assign(place, me, span)];
+        Some(Blocking { guard, then })
+    }
+
+    fn is_free(&mut self, holder: VarId, indices: Vec<Expr>, span: Span) -> Expr {
+        let ty = Type::Enum(self.c.processes.ty);
+        let held_by = read(self.place_of(Part::Var(holder), indices, span), ty, span);
+        let none = Expr {
+            kind: ExprKind::Const(0),
+            ty,
+            span,
+        };
+        binary(BinaryOp::Eq, held_by, none, Type::Bool)
+    }
+
+    /// Gives back what this process must hold.
+    fn let_go(
+        &mut self,
+        holder: VarId,
+        indices: Vec<Expr>,
+        verb: &str,
+        span: Span,
+    ) -> Option<Vec<Stmt>> {
+        let me = self.me_as_holder(span)?;
+        let ty = me.ty;
+        let place = self.place_of(Part::Var(holder), indices, span);
+        let mine = binary(BinaryOp::Eq, read(place.clone(), ty, span), me, Type::Bool);
+        let held = self.held(mine, verb, span);
+        let none = Expr {
+            kind: ExprKind::Const(0),
+            ty,
+            span,
+        };
+        Some(vec![held, assign(place, none, span)])
+    }
+
+    /// A failure if the process does not hold it.
+    fn held(&mut self, holds: Expr, verb: &str, span: Span) -> Stmt {
+        let text = format!("`{verb}` of a lock that the process does not hold");
+        let message = Message {
+            parts: vec![MessagePart::Text(text)],
+        };
+        let kind = StmtKind::Assert(holds, Some(message));
+        Stmt { kind, span }
+    }
+
+    /// Waits at a barrier: the last process lets all others go.
+    fn arrive(
+        &mut self,
+        waiters: VarId,
+        parties: i64,
+        indices: &[Expr],
+        span: Span,
+    ) -> Option<StmtKind> {
+        let (mut before, indices) = self.settled_indices(indices.to_vec());
+        let mine = self.mine(waiters, &indices, span)?;
+        let here = self.hidden("here", Type::Int);
+        let count = self.count_waiters(waiters, &indices, here, span);
+        let one = number(1, span);
+        let all = binary(BinaryOp::Add, local(here, span), one, Type::Int);
+        let last = binary(BinaryOp::Ge, all, number(parties, span), Type::Bool);
+        let free = self.each_process(waiters, &indices, span, |body, place| {
+            vec![assign(place, truth(false, body), body)]
+        });
+        let waits = assign(mine.clone(), truth(true, span), span);
+        let kind = StmtKind::If(last.clone(), vec![free], vec![waits]);
+        let mut body = count;
+        body.push(Stmt { kind, span });
+        let step = one_step(body);
+        before.push(Stmt { kind: step, span });
+        let guard = not(read(mine, Type::Bool, span));
+        let skip = Stmt {
+            kind: StmtKind::Skip,
+            span,
+        };
+        let guard = Stmt {
+            kind: StmtKind::Guard(guard, Box::new(skip)),
+            span,
+        };
+        let kind = StmtKind::If(not(last), vec![guard], Vec::new());
+        before.push(Stmt { kind, span });
+        Some(StmtKind::Block(before))
+    }
+
+    /// `wait(c, m)`: gives the lock back and enlists; then, once woken, takes it again.
+    fn wait(
+        &mut self,
+        [waiters]: [VarId; 1],
+        spurious: bool,
+        (object, lock): (Operand, &ast::Expr<'s>),
+        span: Span,
+    ) -> Option<StmtKind> {
+        let (mut before, indices) = self.settled_indices(object.indices);
+        let mine = self.mine(waiters, &indices, span)?;
+        let mutex = match self.mutex(lock)? {
+            Mutex::Core(id, index) => {
+                let (more, mut index) = self.settled_indices(index.into_iter().collect());
+                before.extend(more);
+                Mutex::Core(id, index.pop())
+            }
+            Mutex::Lowered(operand) => {
+                let (more, indices) = self.settled_indices(operand.indices);
+                before.extend(more);
+                Mutex::Lowered(Operand { indices, ..operand })
+            }
+        };
+        let enlists = assign(mine.clone(), truth(true, span), span);
+        let woken = match spurious {
+            true => truth(true, span),
+            false => not(read(mine.clone(), Type::Bool, span)),
+        };
+        let stmt = |kind| Stmt { kind, span };
+        let (mut first, guard, mut then) = match mutex {
+            Mutex::Core(id, index) => {
+                let first = vec![stmt(StmtKind::Unlock(id, index.clone()))];
+                (first, woken, vec![stmt(StmtKind::Lock(id, index))])
+            }
+            Mutex::Lowered(Operand { kind, indices, .. }) => {
+                let Kind::Mutex { holder } = kind else {
+                    return None;
+                };
+                let first = self.let_go(holder, indices.clone(), "wait", span)?;
+                let Blocking { guard, then } = self.take(holder, indices, span)?;
+                (first, binary(BinaryOp::And, woken, guard, Type::Bool), then)
+            }
+        };
+        first.push(enlists);
+        if spurious {
+            then.push(assign(mine, truth(false, span), span));
+        }
+        before.push(stmt(one_step(first)));
+        before.push(stmt(self.guarded(Blocking { guard, then }, span)));
+        Some(StmtKind::Block(before))
+    }
+
+    /// Wakes one of the processes that wait, any of them: which one is an outcome of the step.
+    fn signal(&mut self, waiters: VarId, indices: &[Expr], span: Span) -> StmtKind {
+        let (here, chosen) = (
+            self.hidden("here", Type::Int),
+            self.hidden("woken", Type::Int),
+        );
+        let mut body = self.count_waiters(waiters, indices, here, span);
+        let choice = Expr {
+            kind: ExprKind::Choose(Box::new(number(0, span)), Box::new(local(here, span))),
+            ty: Type::Int,
+            span,
+        };
+        let stmt = |kind| Stmt { kind, span };
+        let choose = stmt(StmtKind::Let(chosen, vec![choice]));
+        let wake = self.each_process(waiters, indices, span, |span, place| {
+            let stmt = |kind| Stmt { kind, span };
+            let left = local(chosen, span);
+            let this = binary(BinaryOp::Eq, left.clone(), number(0, span), Type::Bool);
+            let wakes = assign(place.clone(), truth(false, span), span);
+            let next = binary(BinaryOp::Sub, left, number(1, span), Type::Int);
+            let waits = read(place, Type::Bool, span);
+            let wakes = stmt(StmtKind::If(this, vec![wakes], Vec::new()));
+            let counts = assign(Place::Local(chosen), next, span);
+            vec![stmt(StmtKind::If(waits, vec![wakes, counts], Vec::new()))]
+        });
+        let any = binary(BinaryOp::Ge, local(here, span), number(1, span), Type::Bool);
+        body.push(stmt(StmtKind::If(any, vec![choose, wake], Vec::new())));
+        one_step(body)
+    }
+
+    /// Counts the processes that wait into a local.
+    fn count_waiters(
+        &mut self,
+        waiters: VarId,
+        indices: &[Expr],
+        into: LocalId,
+        span: Span,
+    ) -> Vec<Stmt> {
+        let zero = StmtKind::Let(into, vec![number(0, span)]);
+        let count = self.each_process(waiters, indices, span, |span, place| {
+            let one = number(1, span);
+            let more = binary(BinaryOp::Add, local(into, span), one, Type::Int);
+            let more = assign(Place::Local(into), more, span);
+            let waits = read(place, Type::Bool, span);
+            let kind = StmtKind::If(waits, vec![more], Vec::new());
+            vec![Stmt { kind, span }]
+        });
+        vec![Stmt { kind: zero, span }, count]
+    }
+
+    /// A loop over the elements of a variable that has one for each process.
+    fn each_process(
+        &mut self,
+        var: VarId,
+        indices: &[Expr],
+        span: Span,
+        make: impl FnOnce(Span, Place) -> Vec<Stmt>,
+    ) -> Stmt {
+        let (counter, limit) = (self.hidden("p", Type::Int), self.hidden("limit", Type::Int));
+        let mut indices = indices.to_vec();
+        indices.push(local(counter, span));
+        let place = self.place_of(Part::Var(var), indices, span);
+        let kind = StmtKind::For {
+            local: counter,
+            limit,
+            from: number(0, span),
+            to: number(self.c.processes.count.into(), span),
+            body: make(span, place),
+        };
+        self.c.grow(16, span);
+        Stmt { kind, span }
+    }
+
+    /// The lock of a `wait`.
+    fn mutex(&mut self, expr: &ast::Expr<'s>) -> Option<Mutex> {
+        let (name, index) = match &expr.kind {
+            ast::ExprKind::Name(name) => (*name, None),
+            ast::ExprKind::Index(name, index) => (*name, Some(&**index)),
+            _ => {
+                self.report(
+                    Diagnostic::new("M0204", expr.span, "this is no lock")
+                        .label("expected the lock that the process holds")
+                        .help("write `wait(c, m)`, with `cond c` and `lock m`"),
+                );
+                return None;
+            }
+        };
+        if let Meaning::Object(_) = self.resolve(name, Wanted::Lock) {
+            let indices = index.into_iter().map(|e| self.index(e)).collect();
+            let object = self.object_at(name, indices, expr.span)?;
+            return match object.kind {
+                Kind::Mutex { .. } => Some(Mutex::Lowered(object)),
+                Kind::Poison => None,
+                other => {
+                    let noun = other.noun();
+                    self.report(
+                        Diagnostic::new("M0204", name.span, format!("`{}` is {noun}", name.text))
+                            .label("expected the lock that the process holds")
+                            .help("write `wait(c, m)`, with `cond c` and `lock m`"),
+                    );
+                    None
+                }
+            };
+        }
+        let (id, index) = self.lock(name, index)?;
+        Some(Mutex::Core(id, index))
+    }
+
+    /// The object that an argument names.
+    fn operand(&mut self, expr: &ast::Expr<'s>, span: Span) -> Option<Operand> {
+        let (name, selectors) = match &expr.kind {
+            ast::ExprKind::Name(name) => (*name, Vec::new()),
+            ast::ExprKind::Index(name, index) => (*name, vec![&**index]),
+            ast::ExprKind::Path(name, selectors) => {
+                let indices = selectors.iter().map(|selector| match selector {
+                    Selector::Index(index) => Some(index),
+                    Selector::Field(_) => None,
+                });
+                match indices.collect::<Option<Vec<_>>>() {
+                    Some(indices) => (*name, indices),
+                    None => (*name, Vec::new()),
+                }
+            }
+            _ => {
+                self.value(expr);
+                self.report(
+                    Diagnostic::new("M0204", expr.span, "this is no name")
+                        .label("expected what is waited for or woken")
+                        .help("declare it outside of all blocks: `semaphore s = 1`, `cond c`"),
+                );
+                return None;
+            }
+        };
+        let indices = selectors.into_iter().map(|e| self.index(e)).collect();
+        self.object_at(name, indices, span)
+    }
+
+    fn object_at(&mut self, name: Name<'s>, indices: Vec<Expr>, span: Span) -> Option<Operand> {
+        let meaning = self.resolve(name, Wanted::Object);
+        let Meaning::Object(id) = meaning else {
+            if !matches!(meaning, Meaning::Poison) {
+                let help = "declare it outside of all blocks: `semaphore s = 1`, `rwlock l`, `cond c`, `barrier b = 2`";
+                let expected = "something to synchronise with";
+                self.wrong_kind(name, meaning, expected, help.to_owned());
+            }
+            return None;
+        };
+        let object = &self.c.objects[id as usize];
+        let (kind, dims) = (object.kind, object.dims);
+        if kind == Kind::Poison {
+            return None;
+        }
+        if indices.len() != dims {
+            self.wrong_indices(name.span, dims, indices.len());
+            return None;
+        }
+        Some(Operand {
+            kind,
+            indices,
+            span,
+        })
+    }
+
+    fn wrong_object(&mut self, verb: Name<'s>, kind: Kind, span: Span) {
+        let (noun, verb) = (kind.noun(), verb.text);
+        self.report(
+            Diagnostic::new("M0428", span, format!("`{verb}` is not for {noun}"))
+                .label(format!("this is {noun}"))
+                .help("`acquire` and `release` are for a semaphore, `read_lock`, `read_unlock`, `write_lock` and `write_unlock` for an `rwlock`, `wait`, `signal` and `broadcast` for a `cond`, `wait` for a `barrier`"),
+        );
+    }
+
+    /// The element of a variable that belongs to this process.
+    fn mine(&mut self, var: VarId, indices: &[Expr], span: Span) -> Option<Place> {
+        let mut indices = indices.to_vec();
+        indices.push(self.me(span)?);
+        Some(self.place_of(Part::Var(var), indices, span))
+    }
+
+    /// This process, as the value of a variable that holds one.
+    fn me_as_holder(&mut self, span: Span) -> Option<Expr> {
+        let me = self.me(span)?;
+        let kind = match me.kind {
+            ExprKind::Const(number) => ExprKind::Const(number + 1),
+            _ => binary(BinaryOp::Add, me, number(1, span), Type::Int).kind,
+        };
+        let ty = Type::Enum(self.c.processes.ty);
+        Some(Expr { kind, ty, span })
+    }
+
+    /// The number of this process.
+    pub(super) fn me(&mut self, span: Span) -> Option<Expr> {
+        match self.me {
+            Me::Process(at) => Some(number(at, span)),
+            Me::Caller(procedure, parameter) => {
+                self.c.asks_for_process(procedure);
+                Some(local(parameter, span))
+            }
+            Me::Unknown => {
+                self.c.not_spawned(span);
+                None
+            }
+        }
+    }
+
+    /// A guard with what it guards.
+    fn guarded(&mut self, blocking: Blocking, span: Span) -> StmtKind {
+        let Blocking { guard, mut then } = blocking;
+        let body = match (then.len(), then.pop()) {
+            (1, Some(only)) => only,
+            (_, last) => {
+                then.extend(last);
+                let kind = StmtKind::Atomic(then);
+                Stmt { kind, span }
+            }
+        };
+        StmtKind::Guard(guard, Box::new(body))
+    }
+
+    /// Indices that stay what they are over several steps, and the statements that compute them.
+    fn settled_indices(&mut self, indices: Vec<Expr>) -> (Vec<Stmt>, Vec<Expr>) {
+        let mut before = Vec::new();
+        let settled = indices
+            .into_iter()
+            .map(|index| self.settled(index, &mut before));
+        let settled = settled.collect();
+        (before, settled)
+    }
+}
+
+pub(super) fn local(id: LocalId, span: Span) -> Expr {
+    Expr {
+        kind: ExprKind::Local(id),
+        ty: Type::Int,
+        span,
+    }
+}
+
+fn truth(value: bool, span: Span) -> Expr {
+    Expr {
+        kind: ExprKind::Const(value.into()),
+        ty: Type::Bool,
+        span,
+    }
+}
+
+fn not(expr: Expr) -> Expr {
+    let span = expr.span;
+    Expr {
+        kind: ExprKind::Unary(UnaryOp::Not, Box::new(expr)),
+        ty: Type::Bool,
+        span,
+    }
+}
+
+fn binary(op: BinaryOp, a: Expr, b: Expr, ty: Type) -> Expr {
+    let span = a.span;
+    Expr {
+        kind: ExprKind::Binary(op, Box::new(a), Box::new(b)),
+        ty,
+        span,
+    }
+}
+
+/// All of some conditions, as a tree that is not deep.
+fn all_of(mut parts: Vec<Expr>) -> Expr {
+    let right = parts.split_off(parts.len() / 2);
+    match (parts.pop(), right.len()) {
+        (None, _) => right
+            .into_iter()
+            .next()
+            .unwrap_or(truth(true, Span::default())),
+        (Some(last), _) => {
+            parts.push(last);
+            binary(BinaryOp::And, all_of(parts), all_of(right), Type::Bool)
+        }
+    }
+}
+
+fn assign(place: Place, value: Expr, span: Span) -> Stmt {
+    let kind = StmtKind::Assign(vec![place], vec![value]);
+    Stmt { kind, span }
+}
+
+fn one_step(body: Vec<Stmt>) -> StmtKind {
+    StmtKind::Atomic(body)
+}

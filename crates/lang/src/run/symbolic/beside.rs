@@ -1,0 +1,89 @@
+//! Two programs over the same unknown values: can one end as the other, with these values, never
+//! does?
+//!
+//! Both machines share their terms, and a value has the same term in both if it has the same name:
+//! inputs by process and number, initial values by variable. Let a run of the first have the path
+//! condition φ and end with σ, and the runs of the other that end the same way φᵢ and σᵢ. The run
+//! is alone for exactly the values that satisfy φ ∧ ⋀ ¬(φᵢ ∧ σ = σᵢ).
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use mazurka_core::Patience;
+use mazurka_smt::{Answer, Term, Why};
+
+use crate::code::Code;
+
+use super::SymbolicMachine;
+use super::logic::Logic;
+use super::results::{Agreement, Valuation};
+use super::state::initial_cells;
+use super::tell::Observed;
+
+impl SymbolicMachine {
+    /// A machine for another program, whose values can be compared with those of this one.
+    pub fn beside(&self, code: Arc<Code>, max_local: u64, patience: Patience) -> Self {
+        let logic = Rc::clone(&self.logic);
+        let cells = initial_cells(&code, &mut logic.borrow_mut());
+        Self::with_cells(code, max_local, (logic, cells), patience, None)
+    }
+
+    /// The values of these variables in the current state, and the path that leads to it. Names
+    /// that the program does not have are left out.
+    pub fn values_of(&self, names: &[String]) -> Observed {
+        let cells = names.iter().filter_map(|name| {
+            let vars = &self.code.program.vars;
+            let at = vars.iter().position(|var| var.name == *name)?;
+            let first = self.code.first_cells[at] as usize;
+            Some(&self.state.cells[first..first + vars[at].len.unwrap_or(1) as usize])
+        });
+        Observed {
+            values: cells.flatten().copied().collect(),
+            path: self.state.path.clone(),
+        }
+    }
+
+    /// Whether there are values for which a run ends like this, and none of the others does.
+    pub fn ends_alone<'a>(
+        &self,
+        run: &Observed,
+        others: impl Iterator<Item = &'a Observed>,
+    ) -> Agreement {
+        let logic = &mut *self.logic.borrow_mut();
+        let mut conditions = run.path.clone();
+        for other in others {
+            let same = logic.is_possible_with(run, other);
+            let alone = logic.not(same);
+            conditions.push(logic.condition(alone));
+        }
+        match logic.ask(&conditions) {
+            Answer::Unsat => Agreement::Agree,
+            Answer::Sat(_) if logic.is_ambiguous(&conditions) => Agreement::Unknown(
+                "a value has one type in one program and another in the other".to_owned(),
+            ),
+            Answer::Sat(model) => Agreement::Differ(Valuation(model)),
+            Answer::Unknown(why) => {
+                let text = why.to_string();
+                if why == Why::Time {
+                    logic.doubt(why);
+                }
+                Agreement::Unknown(text)
+            }
+        }
+    }
+}
+
+impl Logic {
+    /// That the other run is possible and ends with the values of this one.
+    fn is_possible_with(&mut self, run: &Observed, other: &Observed) -> Term {
+        let mut both = self.truth(true);
+        for &condition in &other.path {
+            both = self.and(both, condition);
+        }
+        for (&a, &b) in run.values.iter().zip(&other.values) {
+            let equal = self.equal(a, b);
+            both = self.and(both, equal);
+        }
+        both
+    }
+}

@@ -1,0 +1,584 @@
+//! `compare`: whether two programs can end in the same ways.
+//!
+//! An *outcome* is how a run ends (all processes ended, a failure, a deadlock) and the values of
+//! the variables that are observed. Two programs are the same if they have the same outcomes, for
+//! each choice of inputs and unknown initial values; the second is within the first if it has no
+//! others. Runs without an end have no outcome, nor have discarded ones. What the programs state
+//! about themselves (`ensures`, `invariant`) is not compared; an invariant that fails halts its
+//! process, and that is how the run ends.
+//!
+//! ```
+//! use mazurka::compare::{Compare, Relation};
+//! use mazurka::{Options, Program, Verdict, quietly};
+//!
+//! let load = |body: &str| {
+//!     let source = format!("var x: int = 0  lock l  process (i in 0..2) {{ {body} }}");
+//!     Program::load("counter.maz", &source, &[]).unwrap()
+//! };
+//! let racy = load("let t = x; x := t + 1");
+//! let locked = load("acquire l; let t = x; x := t + 1; release l");
+//! let verdict = |relation| {
+//!     let how = Compare { relation, observe: Vec::new() };
+//!     let found = racy.compare(&locked, &how, &Options::default(), &mut quietly());
+//!     found.unwrap().record.verdict
+//! };
+//! assert_eq!(verdict(Relation::Same), Verdict::Violated);
+//! // The lock takes outcomes away and adds none.
+//! assert_eq!(verdict(Relation::Within), Verdict::Verified);
+//! ```
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use mazurka_core::record::{Binding, Ending, ProgramRecord, Record, Run};
+use mazurka_core::{
+    Bound, Execution, Kinds, Limits, Narrator, Schedule, Semantics, StopReason, Verdict, ending,
+};
+use mazurka_explore::{Budget, Findings, Goal, Observer, Search};
+use mazurka_lang::{Agreement, Code, Machine, Observed, SymbolicMachine, Valuation, hir};
+use serde::{Deserialize, Serialize};
+
+use crate::evidence::retell;
+use crate::front::{Front, on_front};
+use crate::search::{Head, everything};
+use crate::unknowns::{doubt, follow, gives_up, symbolic_machine};
+use crate::{Algorithm, Options, Program, Refused, Watch};
+
+/// Steps of the first attempt of an engine.
+const FIRST_BUDGET: u64 = 100_000;
+
+/// What is to hold between the outcomes of two programs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Relation {
+    /// Both have the same.
+    #[default]
+    Same,
+    /// The second program has none that the first has not.
+    Within,
+}
+
+/// What to compare.
+#[derive(Clone, Debug, Default)]
+pub struct Compare {
+    /// What is to hold.
+    pub relation: Relation,
+    /// The shared variables to observe. If none is named: what the programs observe, which must be
+    /// the same variables.
+    pub observe: Vec<String>,
+}
+
+/// Why two programs are not compared.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotCompared {
+    /// They observe different variables.
+    #[error(
+        "`{file}` observes `{name}`, and the other program does not: name what both have with --observe"
+    )]
+    Unmatched {
+        /// The program.
+        file: String,
+        /// The variable.
+        name: String,
+    },
+    /// A variable to observe that a program does not have.
+    #[error("`{file}` has no shared variable `{name}` to observe")]
+    NoSuchName {
+        /// The program.
+        file: String,
+        /// The variable.
+        name: String,
+    },
+    /// The variable is of another type in the other program.
+    #[error("`{0}` has not the same type in both programs")]
+    Type(String),
+    /// Nothing is observed.
+    #[error("an ABS program is compared by what it observes itself: say --observe for both")]
+    Abs,
+    /// One of them is not searched.
+    #[error(transparent)]
+    Refused(#[from] Refused),
+}
+
+/// The record of a comparison.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CompareRecord {
+    /// What every record has, of the first program. The verdict is verified if what was asked
+    /// holds. The counts are of both programs together.
+    #[serde(flatten)]
+    pub record: Record,
+    /// The second program.
+    pub other: ProgramRecord,
+    /// What was asked.
+    pub relation: Relation,
+    /// The variables that were compared, if they were named or both programs are `.maz`.
+    pub observed: Vec<String>,
+    /// How many outcomes each program has; where values are unknown, how many classes of runs.
+    pub outcomes: [u64; 2],
+    /// Whether one of the programs has loops and so may run for ever, which is not compared.
+    pub endless: bool,
+    /// An outcome that only one of them has.
+    pub difference: Option<Difference>,
+}
+
+/// An outcome that only one of two programs has.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Difference {
+    /// The program that has it: 0 or 1.
+    pub of: usize,
+    /// The unknown values for which only that program has it, by name; those of the other program
+    /// among them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<Binding>,
+    /// A run that ends like this.
+    pub run: Run,
+}
+
+/// How a run ended, and what is seen of it.
+type Outcome = (u8, Vec<(String, String)>);
+
+/// The outcomes of a program whose values are known, each with a shortest schedule among those
+/// that were met.
+#[derive(Default)]
+struct Outcomes {
+    names: Vec<String>,
+    met: BTreeMap<Outcome, Schedule>,
+}
+
+/// Only ends that are compared have a number.
+fn number(ending: Ending) -> Option<u8> {
+    match ending {
+        Ending::Final => Some(0),
+        Ending::Failure => Some(1),
+        Ending::Deadlock => Some(2),
+        Ending::Discarded | Ending::Lost | Ending::Open => None,
+    }
+}
+
+impl<M: Narrator> Observer<M> for Outcomes {
+    fn start(&mut self, _: &M) {
+        self.met.clear();
+    }
+
+    fn complete(&mut self, program: &M) {
+        let Some(end) = number(ending(program)) else {
+            return;
+        };
+        let mut seen = program.bindings(self.names.is_empty());
+        seen.retain(|seen| self.names.is_empty() || self.names.contains(&seen.name));
+        seen.sort_by(|a, b| a.name.cmp(&b.name));
+        let seen = seen.into_iter().map(|seen| (seen.name, seen.value));
+        let outcome = (end, seen.collect());
+        let steps = program.whole().len();
+        let known = self.met.get(&outcome);
+        if known.is_none_or(|known| known.0.len() > steps) {
+            let schedule = Schedule::from_run(program.whole(), program.processes());
+            self.met.insert(outcome, schedule);
+        }
+    }
+}
+
+/// What a search through one of the programs has met.
+struct Met<T> {
+    algorithm: Algorithm,
+    found: Findings,
+    outcomes: T,
+}
+
+impl<T> Met<T> {
+    fn is_whole(&self) -> bool {
+        self.found.stopped == StopReason::Complete
+    }
+}
+
+/// The engines take turns with growing budgets, as those of `check` do: one merges states, the
+/// other meets each trace once.
+fn explore<M: Narrator + Semantics>(
+    machine: &mut M,
+    names: &[String],
+    options: &Options,
+    watch: &mut Watch<'_>,
+) -> Met<Outcomes> {
+    let all = Budget::new(&options.limits);
+    let mut engines = vec![Algorithm::Optimal, Algorithm::Stateful];
+    if machine.may_repeat() {
+        engines.reverse();
+    }
+    let mut budget = FIRST_BUDGET;
+    loop {
+        for algorithm in engines.clone() {
+            let steps = options.limits.steps.map_or(budget, |most| most.min(budget));
+            let mut outcomes = Outcomes {
+                names: names.to_vec(),
+                ..Outcomes::default()
+            };
+            let search = Search {
+                algorithm,
+                limits: Limits {
+                    steps: Some(steps),
+                    ..all.left()
+                },
+                goal: Goal::Everything,
+            };
+            let mut found = search.run(machine, watch, &mut outcomes);
+            found.elapsed = all.elapsed();
+            all.restate(&mut found.bounds);
+            let own = options.limits.steps.is_none_or(|most| steps < most);
+            if own && found.bounds.contains(&Bound::MaxSteps(steps)) {
+                continue;
+            }
+            engines.retain(|&other| other != algorithm);
+            let stopped_all = found.bounds.iter().any(|bound| {
+                matches!(
+                    bound,
+                    Bound::TimeLimit(_) | Bound::MemoryLimit(_) | Bound::Interrupted
+                )
+            });
+            if found.stopped == StopReason::Complete || engines.is_empty() || stopped_all {
+                return Met {
+                    algorithm,
+                    found,
+                    outcomes,
+                };
+            }
+        }
+        budget = budget.saturating_mul(4);
+    }
+}
+
+/// A run over terms that has an outcome.
+struct Class {
+    end: u8,
+    observed: Observed,
+    schedule: Schedule,
+}
+
+/// The outcomes of a program with unknown values.
+#[derive(Default)]
+struct Classes {
+    names: Vec<String>,
+    all: Vec<Class>,
+}
+
+impl Observer<SymbolicMachine> for Classes {
+    fn start(&mut self, _: &SymbolicMachine) {
+        self.all.clear();
+    }
+
+    fn complete(&mut self, program: &SymbolicMachine) {
+        let Some(end) = number(ending(program)) else {
+            return;
+        };
+        let observed = program.values_of(&self.names);
+        let mut known = self.all.iter();
+        if known.any(|known| known.end == end && known.observed == observed) {
+            return;
+        }
+        self.all.push(Class {
+            end,
+            observed,
+            schedule: Schedule::from_run(program.whole(), program.processes()),
+        });
+    }
+}
+
+impl Relation {
+    /// The programs whose outcomes the other must have.
+    fn directions(self) -> &'static [usize] {
+        match self {
+            Relation::Same => &[1, 0],
+            Relation::Within => &[1],
+        }
+    }
+}
+
+/// What came of a comparison.
+struct Compared {
+    found: [Findings; 2],
+    algorithm: Algorithm,
+    outcomes: [u64; 2],
+    /// Whether every outcome that must be one of the other program is.
+    holds: bool,
+    /// An outcome that certainly only one of them has.
+    difference: Option<Difference>,
+}
+
+impl Program {
+    /// Whether this program and another end in the same ways.
+    pub fn compare(
+        &self,
+        other: &Program,
+        how: &Compare,
+        options: &Options,
+        watch: &mut Watch<'_>,
+    ) -> Result<CompareRecord, NotCompared> {
+        let names = self.names_compared_with(other, how)?;
+        let budget = Budget::new(&options.limits);
+        let options = &Options {
+            jobs: 1,
+            ..options.started()
+        };
+        let both = [self, other];
+        let unknown = both.iter().any(|program| !program.unknowns().is_empty());
+        let compared = match (unknown, self.language.maz(), other.language.maz()) {
+            (false, ..) => numbers(both, (how.relation, &names), options, watch),
+            (true, Some(one), Some(two)) => {
+                for_all([one, two], (how.relation, &names), options, watch)?
+            }
+            (true, ..) => return Err(Refused::NotMaz.into()),
+        };
+        let endless = both.iter().any(
+            |program| on_front!(program.language, front => front.machine(options).may_repeat()),
+        );
+        let head = Head::new("compare", compared.algorithm, options, Kinds::NONE);
+        let mut record = self.record_of(head, &compared.found[0], Vec::new());
+        let more = &compared.found[1];
+        record.add_bounds(more.bounds.iter().cloned());
+        record.counts.executions += more.counts.executions;
+        record.counts.discarded += more.counts.discarded;
+        record.counts.events += more.counts.events;
+        record.counts.steps += more.counts.steps;
+        record.counts.blocked += more.counts.blocked;
+        (record.counts.traces, record.counts.states) = (None, None);
+        record.seconds = budget.elapsed().as_secs_f64();
+        record.deterministic = None;
+        record.kinds.met.clear();
+        record.verdict = match (&compared.difference, compared.holds) {
+            (Some(_), _) => Verdict::Violated,
+            (None, true) => Verdict::Verified,
+            (None, false) => Verdict::Inconclusive,
+        };
+        if compared.holds {
+            // What the first program has besides does not matter.
+            record.scope.bounds.clear();
+            (record.scope.exhaustive, record.stopped) = (true, StopReason::Complete);
+        }
+        Ok(CompareRecord {
+            record,
+            other: other.record().clone(),
+            relation: how.relation,
+            observed: names,
+            outcomes: compared.outcomes,
+            endless,
+            difference: compared.difference,
+        })
+    }
+
+    /// The variables to compare; none if the programs say themselves what is observed.
+    fn names_compared_with(
+        &self,
+        other: &Program,
+        how: &Compare,
+    ) -> Result<Vec<String>, NotCompared> {
+        let (Some(one), Some(two)) = (self.language.maz(), other.language.maz()) else {
+            return match how.observe.is_empty() {
+                true => Ok(Vec::new()),
+                false => Err(NotCompared::Abs),
+            };
+        };
+        let (one, two) = (one.program(), two.program());
+        let names = match how.observe.is_empty() {
+            false => how.observe.clone(),
+            true => {
+                let (ours, theirs) = (observed(one), observed(two));
+                for (program, own, others) in [(self, &ours, &theirs), (other, &theirs, &ours)] {
+                    if let Some(name) = own.iter().find(|name| !others.contains(name)) {
+                        return Err(NotCompared::Unmatched {
+                            file: program.record().file.clone(),
+                            name: name.clone(),
+                        });
+                    }
+                }
+                ours
+            }
+        };
+        for name in &names {
+            let var = |program: &Program, of: &hir::Program| {
+                let var = of.vars.iter().find(|var| var.name == *name).cloned();
+                var.ok_or_else(|| NotCompared::NoSuchName {
+                    file: program.record().file.clone(),
+                    name: name.clone(),
+                })
+            };
+            let (a, b) = (var(self, one)?, var(other, two)?);
+            if !same_type((one, a.ty), (two, b.ty)) || a.shape != b.shape {
+                return Err(NotCompared::Type(name.clone()));
+            }
+        }
+        Ok(names)
+    }
+}
+
+/// Whether values of these types mean the same: those of an `enum` by their names.
+fn same_type(one: (&hir::Program, hir::Type), two: (&hir::Program, hir::Type)) -> bool {
+    match (one.1, two.1) {
+        (hir::Type::Enum(a), hir::Type::Enum(b)) => {
+            one.0.enums[usize::from(a)].members == two.0.enums[usize::from(b)].members
+        }
+        (a, b) => a == b,
+    }
+}
+
+/// The names of the variables that a program observes.
+fn observed(program: &hir::Program) -> Vec<String> {
+    let all = program.vars.iter().enumerate();
+    let seen = all.filter(|&(at, _)| program.observes(at));
+    seen.map(|(_, var)| var.name.clone()).collect()
+}
+
+/// Compares programs all of whose values are known.
+fn numbers(
+    both: [&Program; 2],
+    (relation, names): (Relation, &[String]),
+    options: &Options,
+    watch: &mut Watch<'_>,
+) -> Compared {
+    let budget = Budget::new(&options.limits);
+    let met = both.map(|program| {
+        let options = &Options {
+            limits: budget.left(),
+            ..options.clone()
+        };
+        let mut met = on_front!(program.language, front => {
+            explore(&mut front.machine_for_a_search(options), names, options, watch)
+        });
+        budget.restate(&mut met.found.bounds);
+        met
+    });
+    options.show();
+    let alone = |of: usize| {
+        let others = &met[1 - of].outcomes.met;
+        let alone = met[of].outcomes.met.iter();
+        let alone = alone.filter(|(outcome, _)| !others.contains_key(*outcome));
+        // The shortest of these, and of equally short ones the least.
+        alone.min_by_key(|(_, schedule)| schedule.0.len())
+    };
+    let directions = relation.directions().iter().copied();
+    let holds = |of: usize| met[of].is_whole() && alone(of).is_none();
+    let certain = |&of: &usize| met[1 - of].is_whole();
+    let difference = directions.clone().filter(certain).find_map(|of| {
+        let (_, schedule) = alone(of)?;
+        let run = on_front!(both[of].language, front => {
+            retell(&mut front.machine(options), schedule).run
+        });
+        Some(Difference {
+            of,
+            values: Vec::new(),
+            run,
+        })
+    });
+    Compared {
+        outcomes: [0, 1].map(|of: usize| met[of].outcomes.met.len() as u64),
+        holds: directions.clone().all(holds),
+        difference,
+        algorithm: met[0].algorithm,
+        found: met.map(|met| met.found),
+    }
+}
+
+/// The outcomes of one of the programs for all values.
+fn classes(
+    machine: &mut SymbolicMachine,
+    names: &[String],
+    options: &Options,
+    watch: &mut Watch<'_>,
+) -> Met<Vec<Class>> {
+    let mut classes = Classes {
+        names: names.to_vec(),
+        all: Vec::new(),
+    };
+    let algorithm = Algorithm::Optimal;
+    let mut found = everything(algorithm, options).run(machine, watch, &mut classes);
+    doubt(machine, options, &mut found, watch);
+    Met {
+        algorithm,
+        found,
+        outcomes: classes.all,
+    }
+}
+
+/// Compares programs for all values of what is not known.
+fn for_all(
+    codes: [&Arc<Code>; 2],
+    (relation, names): (Relation, &[String]),
+    options: &Options,
+    watch: &mut Watch<'_>,
+) -> Result<Compared, Refused> {
+    let budget = Budget::new(&options.limits);
+    let patience = options.patience.clone();
+    let local = options.limits.local;
+    let mut one = symbolic_machine(codes[0], options, patience.clone())?;
+    let mut two = one.beside(Arc::clone(codes[1]), local, patience);
+    let first = classes(&mut one, names, options, watch);
+    let left = &Options {
+        limits: budget.left(),
+        ..options.clone()
+    };
+    let mut met = [first, classes(&mut two, names, left, watch)];
+    let mut holds = true;
+    let mut difference = None;
+    'found: for &of in relation.directions() {
+        holds &= met[of].is_whole();
+        let mut at = 0;
+        while at < met[of].outcomes.len() {
+            let class = &met[of].outcomes[at];
+            let others = met[1 - of].outcomes.iter();
+            let others = others.filter(|other| other.end == class.end);
+            let answer = one.ends_alone(&class.observed, others.map(|other| &other.observed));
+            at += 1;
+            let alone = match answer {
+                Agreement::Agree => continue,
+                Agreement::Differ(valuation) => Some(valuation),
+                Agreement::Unknown(_) => None,
+            };
+            holds = false;
+            let certain = met[1 - of].is_whole();
+            let schedule = met[of].outcomes[at - 1].schedule.clone();
+            let shown = alone.filter(|_| certain).and_then(|valuation| {
+                let machine = match of {
+                    0 => &mut one,
+                    _ => &mut two,
+                };
+                let found = &mut met[of].found;
+                let (values, run) = shown(machine, &schedule, &valuation, options, found)?;
+                Some(Difference { of, values, run })
+            });
+            match shown {
+                Some(shown) => {
+                    difference = Some(shown);
+                    break 'found;
+                }
+                None => met[of].found.add_bound(Bound::Undecided),
+            }
+        }
+    }
+    doubt(&one, options, &mut met[0].found, watch);
+    for met in &mut met {
+        budget.restate(&mut met.found.bounds);
+    }
+    Ok(Compared {
+        outcomes: [0, 1].map(|of: usize| met[of].outcomes.len() as u64),
+        holds,
+        difference,
+        algorithm: met[0].algorithm,
+        found: met.map(|met| met.found),
+    })
+}
+
+/// The values, and a run with them. None if it leaves the range of numbers that runs have, which is then a bound.
+fn shown(
+    machine: &mut SymbolicMachine,
+    schedule: &Schedule,
+    valuation: &Valuation,
+    options: &Options,
+    found: &mut Findings,
+) -> Option<(Vec<Binding>, Run)> {
+    options.show();
+    follow(machine, schedule);
+    let run = machine.concrete_with(valuation);
+    let mut machine = Machine::new(run.code, options.limits.local);
+    let bounds = gives_up(&mut machine, &run.schedule, options);
+    let fits = bounds.is_empty();
+    bounds.into_iter().for_each(|bound| found.add_bound(bound));
+    fits.then(|| (run.values, retell(&mut machine, &run.schedule).run))
+}

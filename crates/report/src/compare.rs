@@ -1,0 +1,76 @@
+//! The answer of `compare`.
+
+use mazurka_core::Verdict;
+use mazurka_core::record::{Binding, Ending, ProgramRecord, Record, Run};
+
+use crate::events::{Columns, bindings};
+use crate::verdict::cut;
+use crate::{View, replay_command};
+
+/// Two programs and how many ways to end each of them has.
+#[derive(Clone, Copy, Debug)]
+pub struct Sides<'a> {
+    /// The first and the second program.
+    pub programs: [&'a ProgramRecord; 2],
+    /// The number of outcomes of each.
+    pub outcomes: [u64; 2],
+    /// Whether the second was only to have no others than the first.
+    pub within: bool,
+    /// Whether one of them may run for ever.
+    pub endless: bool,
+    /// Which program has an outcome that the other has not, and a run that ends like this.
+    pub only: Option<(usize, &'a Run)>,
+    /// The unknown values for which that is so.
+    pub values: &'a [Binding],
+}
+
+/// Whether two programs end in the same ways, and a run of one that ends as none of the other does.
+pub fn compared(record: &Record, sides: &Sides<'_>, view: &View) -> String {
+    let paint = view.paint;
+    let [one, two] = sides.programs.map(|program| &program.file);
+    let [a, b] = sides.outcomes;
+    let counted = format!("({a} against {b} outcomes)");
+    let mut text = match (record.verdict, sides.within) {
+        (Verdict::Verified, false) => {
+            let same = paint.good("the same:");
+            format!("{same} {one} and {two} end in the same ways {counted}\n")
+        }
+        (Verdict::Verified, true) => {
+            let within = paint.good("within:");
+            format!("{within} {two} ends in no way that {one} does not {counted}\n")
+        }
+        (Verdict::Violated, _) => {
+            let different = paint.bad("different:");
+            let (of, other) = match sides.only {
+                Some((0, _)) => (one, two),
+                _ => (two, one),
+            };
+            format!("{different} {of} can end in a way that {other} never does {counted}\n")
+        }
+        (Verdict::Inconclusive, _) => {
+            let unknown = paint.unsure("unknown:");
+            format!("{unknown} {one} and {two} were not compared to the end {counted}\n")
+        }
+    };
+    text += &cut(record, view);
+    if sides.endless {
+        text +=
+            "Runs without an end are not compared, and with the loops here there may be some.\n";
+    }
+    if let Some((of, run)) = sides.only {
+        if !sides.values.is_empty() {
+            text += &format!("for {}:\n", bindings(sides.values));
+        }
+        let columns = Columns::fitting(std::slice::from_ref(run), view);
+        text += &columns.steps(run, 0..run.steps.len(), None, paint);
+        let end = match run.ending {
+            Ending::Deadlock => "a deadlock, with",
+            Ending::Failure => "a failure, with",
+            _ => "the end, with",
+        };
+        text += &format!("{end} {}\n", bindings(&run.state));
+        let command = replay_command(sides.programs[of], run, &view.flags);
+        text += &format!("{} {command}\n", paint.strong("repeat with:"));
+    }
+    text
+}

@@ -1,0 +1,353 @@
+//! Uses of objects that have been dropped.
+//!
+//! To drop a cell, an atomic or a lock ends it: a thread that uses it afterwards uses freed memory.
+//! Three things find such a use:
+//! - *The mark.* The cell of an object that is dropped is marked, and a step on it fails. Memory
+//!   that was freed may have been written since, so the addresses of dropped objects are kept, too.
+//! - *The order.* To drop an `UnsafeCell` is a write, and races with accesses that nothing orders
+//!   before it (cell.rs).
+//! - *A trial.* To drop an atomic or a lock is no step, so no explorer tries to make a use come
+//!   after it. If another thread has used the object and has not been joined, and no step since
+//!   depends on that use, then the use can be made later: a trial makes the other steps first. If
+//!   that thread then meets the mark, it is a failure of the execution at hand. Otherwise something
+//!   that is not explored orders the two, such as the counts of an `Arc` of std's, and all is well.
+//!
+//! Trials are made in interleavings only. Under a memory model the first two find what they find.
+
+use std::panic::Location;
+use std::ptr;
+
+use mazurka_core::{Event, Mishap, MishapKind, ProcessId, Status, dependent};
+use rustc_hash::FxHashMap;
+
+use crate::names::{Meta, entry};
+use crate::simulate::Simulator;
+use crate::world::{Failure, Inner, Life, Pending, Place, World, world};
+
+/// After so many trials in vain of objects that one place makes, there are no more.
+const TRIALS: u32 = 100;
+
+/// The [`Meta`] of an object whose end matters.
+pub(crate) struct OwnedMeta(Meta);
+
+impl OwnedMeta {
+    #[track_caller]
+    pub const fn new() -> Self {
+        Self(Meta::at(Location::caller()))
+    }
+
+    /// Makes one with a given place.
+    pub const fn at(made: Place) -> Self {
+        Self(Meta::at(made))
+    }
+}
+
+impl std::ops::Deref for OwnedMeta {
+    type Target = Meta;
+
+    #[inline]
+    fn deref(&self) -> &Meta {
+        &self.0
+    }
+}
+
+impl Drop for OwnedMeta {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(world) = world() {
+            world.dropped(&self.0);
+        }
+    }
+}
+
+/// The last use of an object by a thread.
+#[derive(Clone, Copy)]
+pub(crate) struct LastUse {
+    thread: ProcessId,
+    /// The number of the step among those of the thread, from 1 on.
+    step: u32,
+    place: Place,
+}
+
+/// The end of an object.
+#[derive(Clone, Copy)]
+pub(crate) struct End {
+    by: ProcessId,
+    /// The last step of the thread before.
+    after: Place,
+}
+
+/// A use that might also come after the end of its object.
+#[derive(Clone, Copy)]
+pub(crate) struct Suspect {
+    cell: u32,
+    used: LastUse,
+    end: End,
+}
+
+/// The objects that the current execution has dropped.
+#[derive(Default)]
+pub(crate) struct Freed {
+    /// Their cells, by the addresses that they had.
+    cells: FxHashMap<usize, u32>,
+    /// What the current step has dropped.
+    suspects: Vec<Suspect>,
+    /// Whether a thread has used what was dropped.
+    pub used: bool,
+    /// The number of trials in vain, by the address of the place that made the object.
+    trials: FxHashMap<usize, u32>,
+}
+
+impl Freed {
+    /// Forgets the execution before.
+    pub fn begin(&mut self) {
+        self.cells.clear();
+        self.suspects.clear();
+        self.used = false;
+    }
+}
+
+fn address(place: Place) -> usize {
+    ptr::from_ref(place) as usize
+}
+
+impl Inner {
+    /// Notes that the current thread uses a cell. Returns whether the object is there.
+    #[inline]
+    pub fn uses_cell(&mut self, cell: u32, pending: &Pending) -> bool {
+        let (thread, place) = (self.current, pending.place);
+        let step = self.threads[thread.index()].steps;
+        let state = &mut self.cells[cell as usize];
+        if let Some(end) = state.end {
+            self.uses_freed(cell, end, pending);
+            return false;
+        }
+        let used = LastUse {
+            thread,
+            step,
+            place,
+        };
+        match state.uses.iter_mut().find(|used| used.thread == thread) {
+            Some(before) => *before = used,
+            None => state.uses.push(used),
+        }
+        true
+    }
+
+    /// The current thread uses what has been dropped: it makes no step any more.
+    #[cold]
+    pub fn uses_freed(&mut self, cell: u32, end: End, pending: &Pending) {
+        self.freed.used = true;
+        let process = self.current;
+        let (_, verb) = pending.what;
+        let message = format!(
+            "use after free: thread {} uses the {} at {} ({verb}), which thread {} has dropped, after its step at {}",
+            self.names.paths[process.index()],
+            self.object_of(cell),
+            pending.place,
+            self.names.paths[end.by.index()],
+            end.after,
+        );
+        let site = self.failure(Failure {
+            message,
+            place: pending.place.to_string(),
+        });
+        let thread = self.me();
+        (thread.life, thread.failure) = (Life::Failed, Some(site));
+        self.effects.mishaps.push(Mishap {
+            process: Some(process),
+            kind: MishapKind::Failure,
+            site,
+        });
+    }
+
+    /// Describes an object by its type and where it was made.
+    fn object_of(&self, cell: u32) -> String {
+        let state = &self.cells[cell as usize];
+        match state.made {
+            Some(made) => format!("{} made at {made}", state.kind),
+            None => state.kind.to_owned(),
+        }
+    }
+
+    /// Returns the cell of an object at whose address another one was dropped, unless it is a new
+    /// one.
+    #[inline]
+    pub fn freed_cell(&mut self, meta: &Meta) -> Option<u32> {
+        if self.freed.cells.is_empty() {
+            return None;
+        }
+        self.look_for_freed(meta)
+    }
+
+    #[cold]
+    fn look_for_freed(&mut self, meta: &Meta) -> Option<u32> {
+        let at = ptr::from_ref(meta) as usize;
+        let cell = *self.freed.cells.get(&at)?;
+        if meta.is_new() {
+            self.freed.cells.remove(&at);
+            return None;
+        }
+        Some(cell)
+    }
+
+    /// Whether the current thread has joined another one, or a thread that has.
+    fn has_joined(&self, other: ProcessId) -> bool {
+        let thread = &self.threads[other.index()];
+        let family = &self.threads[self.current.index()].asking.family;
+        let known = family.get(other.index()).copied().unwrap_or(0);
+        thread.life == Life::Ended && known >= thread.ended
+    }
+
+    /// Notes that the current thread ends, for those that join it.
+    pub fn ends_family(&mut self) {
+        let me = self.current.index();
+        let thread = &mut self.threads[me];
+        let own = entry(&mut thread.asking.family, me);
+        *own += 1;
+        thread.ended = *own;
+    }
+
+    /// Marks the cell of an object that the current thread drops.
+    fn mark_dropped(&mut self, meta: &Meta, cell: u32) {
+        let end = End {
+            by: self.current,
+            after: self.me().pending.place,
+        };
+        self.cells[cell as usize].end = Some(end);
+        let at = ptr::from_ref(meta) as usize;
+        self.freed.cells.insert(at, cell);
+        if self.cells[cell as usize].uses.len() < 2 && self.ends_alone(cell) {
+            return;
+        }
+        // What lies in an `Arc` lives as long as there are references.
+        if self.names.regions.contains(at) {
+            return;
+        }
+        let uses = std::mem::take(&mut self.cells[cell as usize].uses);
+        for &used in &uses {
+            if used.thread != self.current && !self.has_joined(used.thread) {
+                self.freed.suspects.push(Suspect { cell, used, end });
+            }
+        }
+        self.cells[cell as usize].uses = uses;
+    }
+
+    /// Whether no thread but the current one has used a cell.
+    fn ends_alone(&self, cell: u32) -> bool {
+        let uses = &self.cells[cell as usize].uses;
+        uses.iter().all(|used| used.thread == self.current)
+    }
+}
+
+impl World {
+    /// Whether an object has been dropped in this execution.
+    #[inline]
+    pub fn is_freed(&self, meta: &Meta) -> bool {
+        self.inner.borrow_mut().freed_cell(meta).is_some()
+    }
+
+    /// Notes that the current thread drops an object.
+    #[cold]
+    fn dropped(&self, meta: &Meta) {
+        // The runtime itself may drop objects while it looks at its state.
+        let Ok(mut inner) = self.inner.try_borrow_mut() else {
+            return;
+        };
+        let Some(cell) = meta.known(inner.epoch) else {
+            return;
+        };
+        if inner.cells[cell as usize].end.is_some() {
+            return;
+        }
+        if inner.cells[cell as usize].kind == crate::cell::KIND {
+            drop(inner);
+            crate::cell::drops(self, cell);
+            inner = self.inner.borrow_mut();
+        }
+        inner.mark_dropped(meta, cell);
+    }
+}
+
+impl Simulator {
+    /// Tries to make uses of what the last step has dropped after the drop. Returns the failure
+    /// that shows it, and whether there was a trial: then the coroutines must start again.
+    pub(crate) fn try_freed(&self, events: &[Event]) -> (Option<Mishap>, bool) {
+        let suspects = self.inner(|inner| std::mem::take(&mut inner.freed.suspects));
+        let mut tried = false;
+        for suspect in suspects {
+            let key = self.inner(|inner| {
+                let made = inner.cells[suspect.cell as usize].made;
+                made.map_or(0, address)
+            });
+            let trials = self.inner(|inner| inner.freed.trials.get(&key).copied().unwrap_or(0));
+            let Some(order) = reversed(events, &suspect.used).filter(|_| trials < TRIALS) else {
+                continue;
+            };
+            tried = true;
+            if self.uses_later(events, &order, suspect.used.thread) {
+                return (Some(self.freed_failure(&suspect)), true);
+            }
+            self.inner(|inner| *inner.freed.trials.entry(key).or_default() += 1);
+        }
+        (None, tried)
+    }
+
+    /// Makes some steps of an execution again, and then one of a thread. Returns whether that uses
+    /// what was dropped.
+    fn uses_later(&self, events: &[Event], order: &[usize], thread: ProcessId) -> bool {
+        self.start_again();
+        let ready = |process| self.inner(|inner| inner.status(process)) == Status::Ready;
+        for &at in order {
+            let event = &events[at];
+            let pending = |inner: &mut Inner| inner.threads[event.process.index()].pending.access;
+            let same = ready(event.process) && self.inner(pending) == event.claims.first().copied();
+            let made = same || (ready(event.process) && event.claims.is_empty());
+            if !made || !self.step_as(event) {
+                return false;
+            }
+        }
+        ready(thread) && self.step_alone(thread) && self.inner(|inner| inner.freed.used)
+    }
+
+    fn freed_failure(&self, suspect: &Suspect) -> Mishap {
+        let Suspect { cell, used, end } = *suspect;
+        let site = self.inner(|inner| {
+            let message = format!(
+                "use after free: thread {} drops the {}, after its step at {}, and thread {} uses it at {}; nothing orders the two",
+                inner.names.paths[end.by.index()],
+                inner.object_of(cell),
+                end.after,
+                inner.names.paths[used.thread.index()],
+                used.place,
+            );
+            let place = used.place.to_string();
+            inner.failure(Failure { message, place })
+        });
+        Mishap {
+            process: Some(end.by),
+            kind: MishapKind::Failure,
+            site,
+        }
+    }
+}
+
+/// Returns the events that can come before a use, up to the last one; none if that depends on the
+/// use.
+fn reversed(events: &[Event], used: &LastUse) -> Option<Vec<usize>> {
+    let is_use = |event: &Event| event.process == used.thread && event.number + 1 == used.step;
+    let at = events.iter().position(is_use)?;
+    let mut order: Vec<usize> = (0..at).collect();
+    let mut after = vec![at];
+    for (number, event) in events.iter().enumerate().skip(at + 1) {
+        match after
+            .iter()
+            .any(|&before| dependent(&events[before], event))
+        {
+            true => after.push(number),
+            false => order.push(number),
+        }
+    }
+    let last = events.len() - 1;
+    (order.last() == Some(&last)).then_some(order)
+}

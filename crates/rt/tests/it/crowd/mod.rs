@@ -1,0 +1,526 @@
+//! Random programs whose threads wait for each other, against an interpreter of their own that
+//! shares no code with the crate: locks, `RwLock`, `Condvar`, channels, loops that spin, scopes and
+//! panics (hunt/ has atomics, cells and `Arc`s).
+//!
+//! The interpreter walks through all states of a program under sequential consistency. It says
+//! which results there are, and whether there is a deadlock. The same program runs as real code in
+//! a model.
+//!
+//! CI runs a slice. More: `MAZURKA_PROGRAMS=20000 MAZURKA_SEED=7 cargo test -p mazurka-rt --test
+//! it crowd:: -- --ignored`.
+
+use mazurka_rt::sync::atomic::{AtomicU32, Ordering};
+use mazurka_rt::sync::mpsc::{Receiver, Sender, SyncSender, TryRecvError, channel, sync_channel};
+use mazurka_rt::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, TryLockError};
+use mazurka_rt::sync::{RwLockReadGuard, RwLockWriteGuard};
+use mazurka_rt::{Algorithm, Builder, Memory, thread};
+
+#[derive(Clone, Copy, Debug)]
+enum Op {
+    Load(usize, Ordering),
+    Store(usize, u32, Ordering),
+    Add(usize, Ordering),
+    Exchange(usize, u32, Ordering),
+    /// Yields until the atomic is not 0.
+    Spin(usize),
+    Lock,
+    TryLock,
+    Unlock,
+    /// Nothing, if the thread does not hold the lock.
+    Wait,
+    Notify(bool),
+    Read,
+    Write,
+    TryRead,
+    TryWrite,
+    Release,
+    Send(u32),
+    Recv,
+    TryRecv,
+    SyncSend(u32),
+    SyncRecv,
+}
+
+#[derive(Clone, Debug)]
+struct Body {
+    ops: Vec<Op>,
+    panics: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Program {
+    threads: Vec<Body>,
+    scoped: bool,
+}
+
+const ATOMICS: usize = 2;
+const HELD: u32 = 99;
+const NONE: u32 = 98;
+const GONE: u32 = 97;
+const POISON: u32 = 1000;
+/// How many messages the second channel holds.
+const BOUND: usize = 1;
+
+/// What each thread has seen, and whether it panicked; and the values at the end.
+type Outcome = (Vec<(Vec<u32>, bool)>, Vec<u32>);
+
+mod machine;
+
+use machine::{Verdict, expected};
+
+/// What all threads share.
+#[derive(Default)]
+struct Shared {
+    atomics: [AtomicU32; ATOMICS],
+    lock: Mutex<u32>,
+    changed: Condvar,
+    rw: RwLock<u32>,
+}
+
+/// The ends of the channels that a thread has; they are dropped in this order.
+struct Ends {
+    sender: Sender<u32>,
+    sync_sender: SyncSender<u32>,
+    receiver: Option<Receiver<u32>>,
+    sync_receiver: Option<Receiver<u32>>,
+}
+
+/// Either guard of the `RwLock`.
+enum Guard<'a> {
+    Reads { _guard: RwLockReadGuard<'a, u32> },
+    Writes { _guard: RwLockWriteGuard<'a, u32> },
+}
+
+fn told(value: u32, poisoned: bool) -> u32 {
+    value + POISON * u32::from(poisoned)
+}
+
+/// A guard, and whether it comes with an error.
+fn judged<G>(result: Result<G, PoisonError<G>>) -> (G, bool) {
+    match result {
+        Ok(guard) => (guard, false),
+        Err(error) => (error.into_inner(), true),
+    }
+}
+
+fn tried<G>(result: Result<G, TryLockError<G>>) -> Option<(G, bool)> {
+    match result {
+        Ok(guard) => Some((guard, false)),
+        Err(TryLockError::Poisoned(error)) => Some((error.into_inner(), true)),
+        Err(TryLockError::WouldBlock) => None,
+    }
+}
+
+/// An ordering as far as a load can have it, or a store.
+fn for_load(order: Ordering) -> Ordering {
+    match order {
+        Ordering::AcqRel => Ordering::Acquire,
+        Ordering::Release => Ordering::Relaxed,
+        other => other,
+    }
+}
+
+fn for_store(order: Ordering) -> Ordering {
+    match order {
+        Ordering::AcqRel => Ordering::Release,
+        Ordering::Acquire => Ordering::Relaxed,
+        other => other,
+    }
+}
+
+fn locked<'a>(
+    (mut guard, poisoned): (MutexGuard<'a, u32>, bool),
+    log: &mut Vec<u32>,
+) -> MutexGuard<'a, u32> {
+    *guard += 1;
+    log.push(told(*guard, poisoned));
+    guard
+}
+
+fn reads<'a>((guard, poisoned): (RwLockReadGuard<'a, u32>, bool), log: &mut Vec<u32>) -> Guard<'a> {
+    log.push(told(*guard, poisoned));
+    Guard::Reads { _guard: guard }
+}
+
+fn writes<'a>(
+    (mut guard, poisoned): (RwLockWriteGuard<'a, u32>, bool),
+    log: &mut Vec<u32>,
+) -> Guard<'a> {
+    *guard += 1;
+    log.push(told(*guard, poisoned));
+    Guard::Writes { _guard: guard }
+}
+
+/// What a thread has seen; threads of a model run one at a time.
+type Log = std::sync::Arc<std::sync::Mutex<Vec<u32>>>;
+
+fn thread_of(body: &Body, shared: &Shared, ends: Ends, log: &Log) {
+    let ends = ends;
+    let mut lock: Option<MutexGuard<'_, u32>> = None;
+    let mut guard: Option<Guard<'_>> = None;
+    for &op in &body.ops {
+        let mut seen = Vec::new();
+        let log_of = &mut seen;
+        match op {
+            Op::Load(x, order) => log_of.push(shared.atomics[x].load(for_load(order))),
+            Op::Store(x, value, order) => shared.atomics[x].store(value, for_store(order)),
+            Op::Add(x, order) => log_of.push(shared.atomics[x].fetch_add(1, order)),
+            Op::Exchange(x, new, order) => {
+                let failure = for_load(order);
+                let result = shared.atomics[x].compare_exchange(0, new, order, failure);
+                log_of.push(result.unwrap_or_else(|old| old));
+            }
+            Op::Spin(x) => loop {
+                let value = shared.atomics[x].load(Ordering::SeqCst);
+                if value != 0 {
+                    log_of.push(value);
+                    break;
+                }
+                thread::yield_now();
+            },
+            Op::Lock => lock = Some(locked(judged(shared.lock.lock()), log_of)),
+            Op::TryLock => match tried(shared.lock.try_lock()) {
+                Some(taken) => lock = Some(locked(taken, log_of)),
+                None => log_of.push(HELD),
+            },
+            Op::Unlock => lock = None,
+            Op::Wait => {
+                if let Some(held) = lock.take() {
+                    lock = Some(locked(judged(shared.changed.wait(held)), log_of));
+                }
+            }
+            Op::Notify(true) => shared.changed.notify_all(),
+            Op::Notify(false) => shared.changed.notify_one(),
+            Op::Read => guard = Some(reads(judged(shared.rw.read()), log_of)),
+            Op::Write => guard = Some(writes(judged(shared.rw.write()), log_of)),
+            Op::TryRead => match tried(shared.rw.try_read()) {
+                Some(taken) => guard = Some(reads(taken, log_of)),
+                None => log_of.push(HELD),
+            },
+            Op::TryWrite => match tried(shared.rw.try_write()) {
+                Some(taken) => guard = Some(writes(taken, log_of)),
+                None => log_of.push(HELD),
+            },
+            Op::Release => guard = None,
+            Op::Send(message) => {
+                if ends.sender.send(message).is_err() {
+                    log_of.push(GONE);
+                }
+            }
+            Op::SyncSend(message) => {
+                if ends.sync_sender.send(message).is_err() {
+                    log_of.push(GONE);
+                }
+            }
+            Op::Recv => {
+                if let Some(receiver) = &ends.receiver {
+                    log_of.push(receiver.recv().unwrap_or(GONE));
+                }
+            }
+            Op::SyncRecv => {
+                if let Some(receiver) = &ends.sync_receiver {
+                    log_of.push(receiver.recv().unwrap_or(GONE));
+                }
+            }
+            Op::TryRecv => {
+                if let Some(receiver) = &ends.receiver {
+                    log_of.push(match receiver.try_recv() {
+                        Ok(message) => message,
+                        Err(TryRecvError::Empty) => NONE,
+                        Err(TryRecvError::Disconnected) => GONE,
+                    });
+                }
+            }
+        }
+        log.lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .append(&mut seen);
+    }
+    if body.panics {
+        panic!("as planned");
+    }
+    drop(guard);
+    drop(lock);
+}
+
+fn real(program: &Program) -> Outcome {
+    let shared = Arc::new(Shared::default());
+    let (sender, receiver) = channel();
+    let (sync_sender, sync_receiver) = sync_channel(BOUND);
+    let mut receivers = Some((receiver, sync_receiver));
+    let mut senders = vec![(sender, sync_sender)];
+    while senders.len() < program.threads.len() {
+        let again = senders[0].clone();
+        senders.push(again);
+    }
+    let logs: Vec<Log> = program.threads.iter().map(|_| Log::default()).collect();
+    let mut bodies = Vec::new();
+    for ((body, log), (sender, sync_sender)) in program.threads.iter().zip(&logs).zip(senders) {
+        let (receiver, sync_receiver) = receivers.take().unzip();
+        let ends = Ends {
+            sender,
+            sync_sender,
+            receiver,
+            sync_receiver,
+        };
+        let (body, shared, log) = (body.clone(), shared.clone(), log.clone());
+        bodies.push(move || thread_of(&body, &shared, ends, &log));
+    }
+    let ends: Vec<bool> = match program.scoped {
+        true => thread::scope(|scope| {
+            let started = bodies.into_iter().map(|body| scope.spawn(body));
+            let handles: Vec<_> = started.collect();
+            let ended = handles.into_iter().map(|one| one.join().is_err());
+            ended.collect()
+        }),
+        false => {
+            let handles: Vec<_> = bodies.into_iter().map(thread::spawn).collect();
+            let ended = handles.into_iter().map(|one| one.join().is_err());
+            ended.collect()
+        }
+    };
+    let log_of = |log: &Log| log.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let mut values: Vec<u32> = shared
+        .atomics
+        .iter()
+        .map(|x| x.load(Ordering::SeqCst))
+        .collect();
+    values.push(*judged(shared.lock.lock()).0);
+    values.push(*judged(shared.rw.read()).0);
+    (logs.iter().map(log_of).zip(ends).collect(), values)
+}
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as usize % n
+    }
+
+    fn order(&mut self) -> Ordering {
+        use Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+        [SeqCst, SeqCst, AcqRel, Acquire, Release, Relaxed][self.below(6)]
+    }
+}
+
+/// An operation of one kind: atomics, locks, `RwLock`, channels.
+fn op(random: &mut Random, kind: usize) -> Op {
+    let (x, value) = (random.below(ATOMICS), 1 + random.below(2) as u32);
+    let order = random.order();
+    match (kind, random.below(8)) {
+        (1, 0 | 1) => Op::Lock,
+        (1, 2) => Op::TryLock,
+        (1, 3) => Op::Wait,
+        (1, 4) => Op::Notify(random.below(2) == 0),
+        (2, 0 | 1) => Op::Read,
+        (2, 2) => Op::Write,
+        (2, 3) => Op::TryRead,
+        (2, 4) => Op::TryWrite,
+        (3, 0) => Op::Send(value),
+        (3, 1) => Op::Recv,
+        (3, 2) => Op::TryRecv,
+        (3, 3) => Op::SyncSend(value),
+        (3, 4) => Op::SyncRecv,
+        (0, 0) => Op::Spin(x),
+        (_, 1 | 5) => Op::Load(x, order),
+        (_, 2 | 6) => Op::Store(x, value, order),
+        (_, 3) => Op::Exchange(x, value, order),
+        (_, _) => Op::Add(x, order),
+    }
+}
+
+fn body(random: &mut Random, kinds: [usize; 2], most: usize) -> Body {
+    let mut ops = Vec::new();
+    let (mut locks, mut holds) = (false, false);
+    for _ in 0..1 + random.below(most) {
+        let kind = kinds[random.below(2)];
+        let new = op(random, kind);
+        match new {
+            // A lock that the thread holds already, or may hold, is given back first.
+            Op::Lock | Op::TryLock => {
+                ops.extend(locks.then_some(Op::Unlock));
+                locks = true;
+            }
+            Op::Read | Op::Write | Op::TryRead | Op::TryWrite => {
+                ops.extend(holds.then_some(Op::Release));
+                holds = true;
+            }
+            Op::Wait if !locks => {
+                ops.push(Op::Lock);
+                locks = true;
+            }
+            _ => {}
+        }
+        ops.push(new);
+        if locks && random.below(3) == 0 {
+            ops.push(Op::Unlock);
+            locks = false;
+        }
+        if holds && random.below(2) == 0 {
+            ops.push(Op::Release);
+            holds = false;
+        }
+    }
+    Body {
+        ops,
+        panics: random.below(5) == 0,
+    }
+}
+
+/// The program of this number.
+fn numbered(seed: u64, number: u64) -> Program {
+    let mut random = Random((seed << 32 | number) * 2 + 1);
+    for _ in 0..8 {
+        random.below(2);
+    }
+    let kinds = [random.below(4), random.below(4)];
+    let threads = 2 + random.below(2);
+    let most = if threads == 2 { 4 } else { 2 };
+    Program {
+        threads: (0..threads)
+            .map(|_| body(&mut random, kinds, most))
+            .collect(),
+        scoped: random.below(3) == 0,
+    }
+}
+
+/// What the crate says; none if it is too much to run, or refused.
+fn found(program: &Program, memory: Memory) -> Option<Result<Verdict, String>> {
+    let builder = Builder {
+        algorithm: Algorithm::Optimal,
+        max_executions: Some(20_000),
+        memory: Some(memory),
+        ..Builder::new()
+    };
+    let own = program.clone();
+    match std::panic::catch_unwind(|| builder.outcomes(move || real(&own))) {
+        Ok(found) if !found.bounds.is_empty() => None,
+        Ok(found) if found.failures > 0 => Some(Err("a failure".into())),
+        Ok(found) => Some(Ok(Verdict {
+            outcomes: found.results.into_iter().collect(),
+            deadlock: found.deadlocks > 0,
+        })),
+        Err(error) => {
+            let message = error.downcast::<String>();
+            let message = message.map_or_else(|_| "?".into(), |text| *text);
+            match message.contains("cannot be explored") {
+                true => None,
+                false => Some(Err(message)),
+            }
+        }
+    }
+}
+
+/// What the two disagree about; under `rc11` there may be more than the interpreter finds. If they
+/// agree: whether there is a deadlock. None if it is too much to run.
+fn disagreement(program: &Program, memory: Memory) -> Option<Result<bool, String>> {
+    let expected = expected(program)?;
+    let found = match found(program, memory)? {
+        Ok(found) => found,
+        Err(message) => return Some(Err(format!("the search fails: {message}"))),
+    };
+    let more = memory != Memory::Sc;
+    let missed: Vec<_> = expected.outcomes.difference(&found.outcomes).collect();
+    let wrong: Vec<_> = found.outcomes.difference(&expected.outcomes).collect();
+    if !missed.is_empty() || !(more || wrong.is_empty()) {
+        return Some(Err(format!("missed {missed:?}\nwrong {wrong:?}")));
+    }
+    if expected.deadlock != found.deadlock && !(more && found.deadlock) {
+        return Some(Err(format!(
+            "a deadlock: {}, found: {}",
+            expected.deadlock, found.deadlock
+        )));
+    }
+    Some(Ok(expected.deadlock))
+}
+
+/// Removes operations as long as the rest is still wrong.
+fn least(mut program: Program, mut how: String, memory: Memory) -> (Program, String) {
+    'smaller: loop {
+        for thread in 0..program.threads.len() {
+            for op in 0..program.threads[thread].ops.len() {
+                let mut less = program.clone();
+                let removed = less.threads[thread].ops.remove(op);
+                if matches!(removed, Op::Unlock | Op::Release) {
+                    continue;
+                }
+                if let Some(Err(still)) = disagreement(&less, memory) {
+                    (program, how) = (less, still);
+                    continue 'smaller;
+                }
+            }
+        }
+        return (program, how);
+    }
+}
+
+fn hunt(seed: u64, programs: u64, memory: Memory) {
+    let (mut compared, mut deadlocks) = (0, 0);
+    for number in 0..programs {
+        let program = numbered(seed, number);
+        match disagreement(&program, memory) {
+            None => {}
+            Some(Ok(deadlock)) => {
+                (compared, deadlocks) = (compared + 1, deadlocks + u64::from(deadlock));
+            }
+            Some(Err(how)) => {
+                let (program, how) = least(program, how, memory);
+                panic!("seed {seed}, program {number}: {program:#?}\n{how}");
+            }
+        }
+    }
+    println!("seed {seed}: {programs} programs, {compared} compared, {deadlocks} with a deadlock");
+    assert!(compared * 2 > programs && deadlocks * 20 > programs);
+}
+
+fn variable(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
+#[test]
+fn a_slice() {
+    hunt(1, 120, Memory::Sc);
+}
+
+#[test]
+fn a_slice_under_rc11() {
+    hunt(2, 60, Memory::Rc11);
+}
+
+/// As many as are asked for.
+#[test]
+#[ignore = "long: MAZURKA_PROGRAMS and MAZURKA_SEED say how many and which"]
+fn many() {
+    let seed = variable("MAZURKA_SEED").unwrap_or(1);
+    let programs = variable("MAZURKA_PROGRAMS").unwrap_or(5000);
+    hunt(seed, programs, Memory::Sc);
+    hunt(seed, programs, Memory::Rc11);
+}
+
+/// The comparison sees a wrong answer: programs without one kind of operation have other results.
+#[test]
+fn a_wrong_answer_is_seen() {
+    let kinds: [fn(&Op) -> bool; 4] = [
+        |op| matches!(op, Op::Notify(_)),
+        |op| matches!(op, Op::Release),
+        |op| matches!(op, Op::Send(_) | Op::SyncSend(_)),
+        |op| matches!(op, Op::Spin(_)),
+    ];
+    for (at, kind) in kinds.into_iter().enumerate() {
+        let differs = |number: &u64| {
+            let program = numbered(1, *number);
+            let mut other = program.clone();
+            for body in &mut other.threads {
+                body.ops.retain(|op| !kind(op));
+            }
+            let (Some(one), Some(other)) = (expected(&program), expected(&other)) else {
+                return false;
+            };
+            one.outcomes != other.outcomes || one.deadlock != other.deadlock
+        };
+        assert!((0..200).any(|number| differs(&number)), "kind {at}");
+    }
+}

@@ -1,0 +1,203 @@
+//! Programs that synchronise: semaphores, reader–writer locks, condition variables, barriers and
+//! `try`, from docs/language.md alone. Made as texts, as [`super::models`] are.
+
+use crate::Rng;
+
+/// The program of this seed.
+///
+/// ```
+/// use mazurka_testkit::{oracle, swarm};
+/// let text = swarm::synchronised(3);
+/// assert_eq!(text, swarm::synchronised(3));
+/// assert!(oracle::parse(&text).is_ok(), "{text}");
+/// ```
+pub fn synchronised(seed: u64) -> String {
+    let rng = Rng::new(seed.wrapping_add(0x5e11a));
+    let mut maker = Maker {
+        rng,
+        names: 0,
+        me: None,
+    };
+    maker.program()
+}
+
+struct Maker {
+    rng: Rng,
+    names: usize,
+    /// The parameter of the process, if it has one.
+    me: Option<&'static str>,
+}
+
+impl Maker {
+    fn one(&mut self, all: &[&str]) -> String {
+        all[self.rng.below(all.len())].to_owned()
+    }
+
+    fn program(&mut self) -> String {
+        let mut text = String::new();
+        if self.rng.percent(30) {
+            text += "atomicity access\n";
+        }
+        text += &format!("semaphore s = {}\n", self.rng.below(3));
+        text += &format!("semaphore t[2] = {}\n", self.rng.below(2));
+        text += "rwlock l\nlock m, k\n";
+        text += &self.one(&["cond c, d[2]\n", "spurious cond c cond d[2]\n"]);
+        text += &format!("barrier b = {}\n", 1 + self.rng.below(3));
+        text += "var x: int = 0\nvar y: int[2] = [0, 1]\nvar f: bool = false\n";
+        text +=
+            "proc pass(n: int) { lock(m); while x < n { wait(c, m) }; signal(d[n]); unlock(m) }\n";
+        text += "proc own() { read_lock(l); y[0] := x; read_unlock(l) }\n";
+        if self.rng.percent(30) {
+            text += &self.one(&["invariant x < 3\n", "ensures x == 1 || y[1] < 2\n"]);
+        }
+        let processes = 2 + usize::from(self.rng.percent(30));
+        for number in 0..processes {
+            let several = number == 1 && processes == 2 && self.rng.percent(30);
+            self.me = several.then_some("me");
+            text += if several {
+                "process (me in 0..2) {\n"
+            } else {
+                "process {\n"
+            };
+            for _ in 0..1 + self.rng.below(2) {
+                text += &format!("  {};\n", self.statement(2));
+            }
+            text += "}\n";
+        }
+        text
+    }
+
+    fn index(&mut self) -> String {
+        match self.rng.below(12) {
+            0 => "x".into(),
+            1 => "2".into(),
+            2..=5 if self.me.is_some() => "me".into(),
+            n => (n % 2).to_string(),
+        }
+    }
+
+    /// An index that does not change while a process waits.
+    fn fixed(&mut self) -> String {
+        match self.me {
+            Some(me) if self.rng.percent(50) => me.into(),
+            _ => self.rng.below(2).to_string(),
+        }
+    }
+
+    fn assignment(&mut self) -> String {
+        let i = self.fixed();
+        self.one(&[
+            "x := x + 1",
+            "x := 1",
+            "y[$] := x",
+            "y[$], x := x, y[$]",
+            "x := y[$]",
+            "f := !f",
+        ])
+        .replace('$', &i)
+    }
+
+    fn condition(&mut self) -> String {
+        let i = self.fixed();
+        self.one(&["x == 0", "x > 0", "y[$] == 0", "f", "!f", "x < y[$]"])
+            .replace('$', &i)
+    }
+
+    /// Something that is one step and may have to wait.
+    fn waits(&mut self) -> String {
+        let i = self.index();
+        self.one(&[
+            "acquire(s)",
+            "acquire(t[$])",
+            "read_lock(l)",
+            "write_lock(l)",
+            "lock(k)",
+            "lock(m)",
+        ])
+        .replace('$', &i)
+    }
+
+    /// A pair around something.
+    fn around(&mut self, depth: usize) -> String {
+        let i = self.fixed();
+        let (first, last) = [
+            ("acquire(s)", "release(s)"),
+            ("acquire(t[$])", "release(t[$])"),
+            ("read_lock(l)", "read_unlock(l)"),
+            ("write_lock(l)", "write_unlock(l)"),
+            ("lock(m)", "unlock(m)"),
+            ("lock(k)", "unlock(k)"),
+        ][self.rng.below(6)];
+        let body = self.statement(depth.saturating_sub(1));
+        format!("{first}; {body}; {last}").replace('$', &i)
+    }
+
+    fn guarded_by_cond(&mut self) -> String {
+        let (i, test) = (self.fixed(), self.condition());
+        let cond = self.one(&["c", "d[$]"]);
+        let lock = self.one(&["m", "m", "k"]);
+        let test = self.one(&["while #", "if #"]).replace('#', &test);
+        let wakes = self.one(&["signal(c)", "broadcast(c)", "signal(d[$])", "skip"]);
+        let does = self.assignment();
+        format!("lock({lock}); {test} {{ wait({cond}, {lock}) }}; {does}; {wakes}; unlock({lock})")
+            .replace('$', &i)
+    }
+
+    fn tries(&mut self, depth: usize) -> String {
+        self.names += 1;
+        let (name, waits) = (format!("ok{}", self.names), self.waits());
+        let back = match &waits[..5] {
+            "acqui" => waits.replace("acquire", "release"),
+            "read_" => "read_unlock(l)".into(),
+            "write" => "write_unlock(l)".into(),
+            _ => waits.replace("lock", "unlock"),
+        };
+        if self.rng.percent(25) {
+            return format!("f := try {waits}");
+        }
+        let body = self.statement(depth.saturating_sub(1));
+        format!("let {name} = try {waits}; if {name} {{ {body}; {back} }}")
+    }
+
+    fn statement(&mut self, depth: usize) -> String {
+        let i = self.index();
+        match self.rng.below(15) {
+            0 | 1 if depth > 0 => self.around(depth),
+            2 | 3 => self.guarded_by_cond(),
+            4 | 5 => self.tries(depth),
+            6 => "wait(b)".into(),
+            7 => self
+                .one(&[
+                    "release(s)",
+                    "release(t[$])",
+                    "broadcast(d[$])",
+                    "signal(c)",
+                ])
+                .replace('$', &i),
+            8 => self.waits(),
+            9 => format!("{} |> {}", self.condition(), self.waits()),
+            10 => {
+                let (test, first, other) = (self.condition(), self.waits(), self.assignment());
+                format!("({first} <| {test} |> {other})")
+            }
+            11 => self.one(&["pass(0)", "pass(1)", "own()"]),
+            12 if depth > 0 => {
+                let (first, other) = (self.waits(), self.assignment());
+                format!("atomic {{ {first}; {other} }}")
+            }
+            13 => {
+                let unlocks = [
+                    "read_unlock(l)",
+                    "write_unlock(l)",
+                    "unlock(m)",
+                    "unlock(k)",
+                ];
+                match self.rng.percent(30) {
+                    true => self.one(&unlocks),
+                    false => self.assignment(),
+                }
+            }
+            _ => self.assignment(),
+        }
+    }
+}
