@@ -78,8 +78,8 @@ pub(crate) fn check(address: usize, size: usize, verb: &str, pc: usize) {
     }
 }
 
-/// An atomic access or a fence: waits for its turn. `sp` is where the stack of the program ends, and
-/// at `registers` are those that it keeps.
+/// An atomic access or a fence: waits for its turn. `sp` is where the stack of the program ends,
+/// and at `registers` are those that it keeps.
 #[allow(clippy::too_many_arguments)]
 pub(crate) extern "C" fn turn(
     address: usize,

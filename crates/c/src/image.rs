@@ -12,6 +12,9 @@ struct Segment {
     content: Vec<u8>,
 }
 
+/// The type of `main`: the number of arguments, the arguments and the environment.
+pub(crate) type Main = extern "C" fn(i32, *const *const u8, *const *const u8) -> i32;
+
 /// The loaded program.
 pub(crate) struct Image {
     pub base: usize,
@@ -20,7 +23,7 @@ pub(crate) struct Image {
     /// The block of thread-local variables, of the one real thread, and what new threads find.
     pub tls: usize,
     pub tls_content: Vec<u8>,
-    pub main: extern "C" fn(i32, *const *const u8, *const *const u8) -> i32,
+    pub main: Main,
     pub destructors: Option<extern "C" fn()>,
 }
 
@@ -140,7 +143,7 @@ impl Image {
             let segments = segments.collect();
             let destructors = symbols.address("mazurka_destructors");
             Ok(Self {
-                main: std::mem::transmute::<*mut libc::c_void, _>(main),
+                main: std::mem::transmute::<*mut libc::c_void, Main>(main),
                 destructors: destructors
                     .map(|at| std::mem::transmute::<usize, extern "C" fn()>(base + at as usize)),
                 tls_content: copy(tls, tls_size),

@@ -45,8 +45,8 @@ impl Spin {
         self.reads.push((cell, version));
     }
 
-    /// The thread is about to make an access, with these registers and this stack. Whether it spins; then
-    /// `waits_for` is what it has read since it was here.
+    /// The thread is about to make an access, with these registers and this stack. Whether it
+    /// spins; then `waits_for` is what it has read since it was here.
     pub fn visit(&mut self, pc: usize, registers: &[u8], stack: &[u8]) -> bool {
         if stack.len() > MOST_STACK {
             return false;
