@@ -35,6 +35,17 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
+    /// The one with this code.
+    pub(crate) fn of_code(code: i32) -> Self {
+        match code {
+            0 => Exit::Verified,
+            1 => Exit::Violated,
+            2 => Exit::Inconclusive,
+            3 => Exit::BadInput,
+            _ => Exit::Internal,
+        }
+    }
+
     /// The one to end with if both are true. A violation stays one whatever else goes wrong,
     /// because it is certain. What was asked for and not done is worse than every other answer, or
     /// a script would go on with a file that is not there.

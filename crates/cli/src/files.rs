@@ -65,6 +65,9 @@ pub(crate) fn in_folder(name: &str, ending: &str) -> Result<Vec<String>, String>
 
 /// The text of a `.maz` program. What cannot be done with others is said in a few words.
 pub(crate) fn maz_program(name: &str, cannot: &str) -> Result<String, String> {
+    if crate::native::is_native(name) {
+        return Err(crate::native::refusal(name));
+    }
     match name.ends_with(".abs") {
         true => Err(format!(
             "ABS programs cannot be {cannot}; `mazurka check` and `mazurka explore` work on them"

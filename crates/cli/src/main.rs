@@ -6,6 +6,7 @@ mod commands;
 mod diagnose;
 mod exit;
 mod files;
+mod native;
 mod output;
 mod program;
 mod progress;

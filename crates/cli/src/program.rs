@@ -4,14 +4,16 @@ use clap::Args;
 use mazurka::Program;
 
 use crate::commands::Refusal;
+use crate::native::{self, NativeArgs};
 use crate::{files, values};
 
 #[derive(Debug, Args)]
 pub(crate) struct ProgramArgs {
     /// The program, a `.maz` or `.abs` file; `-` for standard input, which is `.maz`. For ABS also
-    /// a folder: all `.abs` files in it
+    /// a folder: all `.abs` files in it. `check`, `explore` and `run` take `.c` and `.cpp` files,
+    /// which are compiled and executed
     pub file: String,
-    /// ABS: more files of the same model
+    /// ABS, C: more files of the same program
     #[arg(value_name = "FILE", help_heading = "ABS programs")]
     more: Vec<String>,
     /// Override a constant (in ABS: a function without parameters), or give a variable its initial
@@ -60,6 +62,21 @@ impl ProgramArgs {
             }
         }
         all
+    }
+
+    /// Reads the program, which may be native code.
+    pub(crate) fn load_any(&self, native: &NativeArgs) -> Result<Program, Refusal> {
+        let names: Vec<&str> = std::iter::once(&self.file)
+            .chain(&self.more)
+            .map(String::as_str)
+            .collect();
+        if names.iter().any(|name| native::is_native(name)) {
+            return native.load(&names, &self.settings());
+        }
+        match native.is_empty() {
+            true => self.load(),
+            false => Err(NativeArgs::only_for_c().into()),
+        }
     }
 
     /// Reads the program.
@@ -114,6 +131,9 @@ impl Sources {
                 false => name.split(mazurka::FILES_JOINED_BY).collect(),
             })
             .collect();
+        if let Some(name) = names.iter().find(|name| native::is_native(name)) {
+            return Err(native::refusal(name));
+        }
         let mut all = Vec::new();
         for name in names {
             all.extend(files::in_folder(name, ".abs")?);

@@ -10,8 +10,9 @@ use mazurka_core::{Fairness, Kinds, Labelled, Narrator, Patience, Semantics};
 use mazurka_diagnostics::{Diagnostic, Span};
 use mazurka_lang::{Code, Concolic, LabelledMachine, Machine, Setting};
 
-use crate::Options;
+use crate::native::Native;
 use crate::unknowns::ForAll;
+use crate::{Options, Refused};
 
 /// A program of some language, ready to run.
 pub(crate) trait Front: Sync {
@@ -73,6 +74,16 @@ pub(crate) trait Front: Sync {
     fn leaves_out_times(&self) -> bool {
         false
     }
+
+    /// Whether the program can be in one execution at a time and only be run again: then one
+    /// engine without states searches it, alone.
+    const ALONE: bool = false;
+
+    /// Whether a search has shown something that it must know from the start, so that it has to be
+    /// made again; the error says what of the program cannot be explored.
+    fn learned(_machine: &mut Self::Machine) -> Result<bool, Refused> {
+        Ok(false)
+    }
 }
 
 /// A machine whose steps have labels.
@@ -112,6 +123,8 @@ pub(crate) enum Language {
     Abs(Arc<mazurka_abs::Code>),
     /// `.maz` with unknown values. Its front end runs it with given ones.
     ForAll(ForAll),
+    /// C and C++, loaded into this process.
+    C(Native),
 }
 
 /// Does something with the front end of a program, whichever it is:
@@ -122,10 +135,24 @@ macro_rules! on_front {
             $crate::front::Language::Maz($front) => $do,
             $crate::front::Language::Abs($front) => $do,
             $crate::front::Language::ForAll($front) => $do,
+            $crate::front::Language::C(_) => $crate::native::refuse(),
         }
     };
 }
 pub(crate) use on_front;
+
+/// The same for what can be done with native programs, too.
+macro_rules! on_any_front {
+    ($language:expr, $front:ident => $do:expr) => {
+        match &$language {
+            $crate::front::Language::Maz($front) => $do,
+            $crate::front::Language::Abs($front) => $do,
+            $crate::front::Language::ForAll($front) => $do,
+            $crate::front::Language::C($front) => $do,
+        }
+    };
+}
+pub(crate) use on_any_front;
 
 impl Front for Arc<Code> {
     type Machine = Machine;
@@ -242,8 +269,9 @@ impl Language {
             Language::ForAll(ForAll { code }) => Language::ForAll(ForAll {
                 code: Arc::new(code.selecting(kinds, names)),
             }),
-            // It names no properties.
+            // They name no properties.
             Language::Abs(code) => Language::Abs(code),
+            Language::C(native) => Language::C(native),
         }
     }
 
@@ -268,6 +296,8 @@ impl Language {
                 }
                 Language::Abs(code)
             }
+            // No cycles of it are looked for.
+            Language::C(native) => Language::C(native),
         }
     }
 
@@ -278,14 +308,19 @@ impl Language {
         named.map(|(path, name)| (path.to_string(), name)).collect()
     }
 
+    /// Whether it is native code.
+    pub fn is_native(&self) -> bool {
+        matches!(self, Language::C(_))
+    }
+
     /// The code of a `.maz` program.
     pub fn maz(&self) -> Option<&Arc<Code>> {
-        on_front!(*self, front => front.maz())
+        on_any_front!(*self, front => front.maz())
     }
 
     /// The program itself if it has unknown values.
     pub fn for_all(&self) -> Option<&ForAll> {
-        on_front!(*self, front => front.for_all())
+        on_any_front!(*self, front => front.for_all())
     }
 
     /// The code of a `.maz` program all of whose values are known.
@@ -317,7 +352,7 @@ impl Language {
 
     /// Whether the program asks for determinism, if only by saying what to observe.
     pub fn asks_for_determinism(&self) -> bool {
-        on_front!(*self, front => Front::asks_for_determinism(front))
+        on_any_front!(*self, front => Front::asks_for_determinism(front))
     }
 
     /// The kinds of violations that it allows.
@@ -327,22 +362,22 @@ impl Language {
 
     /// Whether it states something about final states.
     pub fn states_ensures(&self) -> bool {
-        on_front!(*self, front => Front::states_ensures(front))
+        on_any_front!(*self, front => Front::states_ensures(front))
     }
 
     /// Whether it states temporal properties.
     pub fn states_temporal(&self) -> bool {
-        on_front!(*self, front => Front::states_temporal(front))
+        on_any_front!(*self, front => Front::states_temporal(front))
     }
 
     /// Whether times that are not explored may matter.
     pub fn leaves_out_times(&self) -> bool {
-        on_front!(*self, front => Front::leaves_out_times(front))
+        on_any_front!(*self, front => Front::leaves_out_times(front))
     }
 
     /// Whether it states a property besides determinism.
     pub fn states_other_property(&self) -> bool {
-        on_front!(*self, front => Front::states_other_property(front))
+        on_any_front!(*self, front => Front::states_other_property(front))
     }
 }
 

@@ -13,6 +13,7 @@
 //! | build a net, and search it for a state | [`unfold`], [`reach`] |
 //! | compare two programs | [`compare`] |
 //! | look at all initial values at once | [`symbolic`], [`prove`] |
+//! | run C and C++ | [`native`] |
 //! | choose who decides conditions | [`solving`] |
 //! | measure the engines | [`mod@bench`] |
 //! | read an answer | [`record`] |
@@ -35,6 +36,7 @@ pub mod compare;
 mod evidence;
 mod export;
 mod front;
+pub mod native;
 mod options;
 pub mod permute;
 mod pick;

@@ -61,6 +61,16 @@ impl Program {
         })
     }
 
+    /// A program that is named by this record.
+    pub(crate) fn of(record: ProgramRecord, language: Language) -> Self {
+        Self { record, language }
+    }
+
+    /// Whether it is native code that was loaded into this process.
+    pub fn is_native(&self) -> bool {
+        self.language.is_native()
+    }
+
     /// The values that the program leaves out.
     pub fn unknowns(&self) -> Unknowns {
         match self.language.for_all() {
@@ -216,6 +226,19 @@ pub enum Refused {
     /// There are no accesses with orders.
     #[error("the program has no atomic variable and no fence, so there is no order to choose")]
     NothingOrdered,
+    /// A native program does what is not controlled.
+    #[error("the program cannot be explored: {0}")]
+    Uncontrolled(String),
+    /// Native programs have no weak memory yet.
+    #[error(
+        "programs in C and C++ are explored under sequential consistency only: leave out --memory"
+    )]
+    NativeWeak,
+    /// A native program has no states to merge.
+    #[error(
+        "states of native programs cannot be compared: take --algorithm optimal, source, dpor, sleep, naive, random or pct"
+    )]
+    NoStates,
     /// An ABS program that has no net.
     #[error("this program cannot be unfolded: {0}")]
     NoNet(#[from] NoNet),

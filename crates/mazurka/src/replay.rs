@@ -26,7 +26,7 @@ use mazurka_explore::Broken;
 use serde::Deserialize;
 
 use crate::evidence::{NarratedRun, temporal};
-use crate::front::{Front, on_front};
+use crate::front::{Front, on_any_front};
 use crate::unknowns::given;
 use crate::weak::NotAgain;
 use crate::{Options, Program, evidence};
@@ -132,7 +132,7 @@ impl Program {
     ) -> Result<Record, ReplayProblem> {
         let options = &options.as_recorded(recording.record.options.as_ref());
         let asked = self.asked(options);
-        on_front!(asked.language, front => self.replay_on(front, recording, options))
+        on_any_front!(asked.language, front => self.replay_on(front, recording, options))
     }
 
     /// The schedule of a recorded run: of the run in a record of `run`, else of the first witness.

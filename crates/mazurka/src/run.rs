@@ -30,7 +30,7 @@ use mazurka_explore::{Budget, draw_outcome, is_broken_off};
 use mazurka_lang::UnfitInput;
 use serde::{Deserialize, Serialize};
 
-use crate::front::{Front, on_front};
+use crate::front::{Front, on_any_front, on_front};
 use crate::{Options, Program, Refused, Watch, evidence};
 
 pub use crate::unknowns::parse_input;
@@ -114,7 +114,8 @@ impl Program {
             return self.asked(options).run_weakly(memory, plan, options);
         }
         let asked = self.asked(options);
-        let record = on_front!(asked.language, front => self.run_on(front, plan, options, watch))?;
+        let record =
+            on_any_front!(asked.language, front => self.run_on(front, plan, options, watch))?;
         if let Some(program) = asked.language.for_all() {
             // What an input is, is known where it is asked for.
             let mut machine = program.machine(options);

@@ -31,7 +31,7 @@ use mazurka_explore::{Budget, Findings, Goal, Parts, Saver, Search, Workers};
 
 use crate::checkpoint::{Checkpoint, ResumeError};
 use crate::evidence::Hurry;
-use crate::front::{Front, on_front};
+use crate::front::{Front, on_any_front, on_front};
 use crate::pick::Task;
 use crate::unknowns::Asked;
 use crate::weak::Wanted;
@@ -60,6 +60,21 @@ pub(crate) fn shown<M: Narrator + Semantics>(
     head.options.show();
     let hurry = Hurry::after(found, &head.options.limits);
     evidence::witnesses(machine, found, head.counted, &hurry)
+}
+
+/// Searches a program that can only be run again, and again from the start where it has learned
+/// something.
+pub(crate) fn search_alone<F: Front>(
+    machine: &mut F::Machine,
+    search: &Search<Algorithm>,
+    watch: &mut Watch<'_>,
+) -> Result<Findings, Refused> {
+    loop {
+        let found = search.run(machine, watch, &mut ());
+        if !F::learned(machine)? {
+            return Ok(found);
+        }
+    }
 }
 
 /// Steps that are spent on graver violations at least, where one was found.
@@ -246,7 +261,7 @@ impl Program {
             };
             return self.search_for_all(program, asked, options, watch);
         }
-        Ok(on_front!(self.language, front => self.check_on(front, task, options, watch)))
+        on_any_front!(self.language, front => self.check_on(front, task, options, watch))
     }
 
     fn check_on<F: Front>(
@@ -255,14 +270,33 @@ impl Program {
         task: Task,
         options: &Options,
         watch: &mut Watch<'_>,
-    ) -> Record {
+    ) -> Result<Record, Refused> {
         let options = &options.started();
         let mut machine = front.machine_for_a_search(options);
-        let machines = || front.machine_for_a_search(options);
-        let (algorithm, found) = pick::decide(&mut machine, &machines, options, task, watch);
+        let (algorithm, found) = if F::ALONE {
+            let most = options
+                .limits
+                .steps
+                .into_iter()
+                .chain(task.most_steps)
+                .min();
+            let search = Search {
+                algorithm: Algorithm::Optimal,
+                limits: Limits {
+                    steps: most,
+                    ..options.limits.clone()
+                },
+                goal: task.goal,
+            };
+            let found = search_alone::<F>(&mut machine, &search, watch)?;
+            (Algorithm::Optimal, found)
+        } else {
+            let machines = || front.machine_for_a_search(options);
+            pick::decide(&mut machine, &machines, options, task, watch)
+        };
         let head = Head::new("check", algorithm, options, self.counted(options));
         let shown = shown(&mut machine, &found, head);
-        self.record_of(head, &found, shown)
+        Ok(self.record_of(head, &found, shown))
     }
 
     /// The whole space with one engine (or a sample of it, if the engine draws executions at
@@ -296,7 +330,7 @@ impl Program {
                 self.search_for_all(program, asked, options, watch)?
             }
             None => {
-                on_front!(asked.language, front => self.explore_on(front, algorithm, options, watch))
+                on_any_front!(asked.language, front => self.explore_on(front, algorithm, options, watch))?
             }
         };
         self.remark(&mut record, options);
@@ -309,9 +343,17 @@ impl Program {
         algorithm: Algorithm,
         options: &Options,
         watch: &mut Watch<'_>,
-    ) -> Record {
+    ) -> Result<Record, Refused> {
         let options = &options.started();
         let mut machine = front.machine_for_a_search(options);
+        if F::ALONE {
+            if matches!(algorithm, Algorithm::Stateful | Algorithm::Context(_)) {
+                return Err(Refused::NoStates);
+            }
+            let search = everything(algorithm, options);
+            let found = search_alone::<F>(&mut machine, &search, watch)?;
+            return Ok(self.explored(algorithm, options, &mut machine, &found));
+        }
         let found = match algorithm.stateless() {
             None => everything(algorithm, options).run(&mut machine, watch, &mut ()),
             Some(stateless) => {
@@ -322,7 +364,7 @@ impl Program {
                 everything(stateless, options).share(&workers, watch)
             }
         };
-        self.explored(algorithm, options, &mut machine, &found)
+        Ok(self.explored(algorithm, options, &mut machine, &found))
     }
 
     /// The same as [`explore`](Program::explore), in parts: if it is broken off, there is a

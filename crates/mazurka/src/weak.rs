@@ -51,6 +51,9 @@ const LEAST_STEPS_FOR_ORDERS: u64 = 200_000;
 impl Program {
     /// The code, if the program has executions under a weak memory model.
     fn weak_code(&self) -> Result<&Arc<Code>, Refused> {
+        if self.is_native() {
+            return Err(Refused::NativeWeak);
+        }
         let code = self.language.maz().ok_or(Refused::NotMaz)?;
         if !self.unknowns().is_empty() {
             return Err(Refused::WeakUnknowns);

@@ -36,7 +36,7 @@ pub fn replay_command(program: &ProgramRecord, run: &Run, flags: &[String]) -> S
         command += " ";
         command += &quote(flag);
     }
-    command
+    command + &cflags(program)
 }
 
 /// The flags that a run of a record needs: where properties are named, the others halt no process.
@@ -65,7 +65,8 @@ pub(crate) fn determinism_command(record: &Record) -> String {
     let (file, set) = (file(&record.program), set(&record.program));
     let memory = record.memory_model.as_ref();
     let memory = memory.map_or_else(String::new, |memory| format!(" --memory {memory}"));
-    format!("mazurka check {file} --property deterministic{set}{memory}")
+    let last = cflags(&record.program);
+    format!("mazurka check {file} --property deterministic{set}{memory}{last}")
 }
 
 fn file(program: &ProgramRecord) -> String {
@@ -79,13 +80,23 @@ fn file(program: &ProgramRecord) -> String {
 fn set(program: &ProgramRecord) -> String {
     let flag = |(name, value): &(String, String)| match name.strip_prefix('@') {
         // An option of an ABS program.
-        Some("ignore-time") => " --ignore-time".to_owned(),
-        // It follows from the names of the files.
-        Some("files") => String::new(),
+        Some(option @ ("ignore-time" | "allow-races")) => format!(" --{option}"),
+        // The first follows from the names of the files, the second comes last.
+        Some("files" | "cflag") => String::new(),
         Some(option) => format!(" --{option} {}", quote(value)),
         None => format!(" --set {}", quote(&format!("{name}={value}"))),
     };
     program.set.iter().map(flag).collect()
+}
+
+/// What the compiler of a program in C is given.
+fn cflags(program: &ProgramRecord) -> String {
+    let flags = program.set.iter().filter(|(name, _)| name == "@cflag");
+    let flags: Vec<String> = flags.map(|(_, flag)| quote(flag)).collect();
+    match flags.is_empty() {
+        true => String::new(),
+        false => format!(" -- {}", flags.join(" ")),
+    }
 }
 
 #[cfg(test)]

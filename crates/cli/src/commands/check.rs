@@ -9,6 +9,7 @@ use super::{Refusal, jobs, view};
 use crate::args::{EXIT_CODES, FairnessArgs, MemoryArgs, OutputArgs, SearchArgs};
 use crate::diagnose::WarningArgs;
 use crate::exit::Exit;
+use crate::native::NativeArgs;
 use crate::program::ProgramArgs;
 use crate::property::PropertyArgs;
 use crate::show::{
@@ -21,6 +22,7 @@ use crate::{files, values};
 #[derive(Debug, Args)]
 #[command(after_help = format!("Examples:
   mazurka check counter.maz
+  mazurka check queue.c list.c -- -DN=3
   mazurka check philosophers.maz --set N=4 --time-limit 10s
   mazurka check counter.maz --property deterministic
   mazurka check queue.maz --property failure --property deadlock
@@ -39,6 +41,8 @@ at least a million; the kinds that are still open then are named. --keep-going e
 pub(crate) struct CheckArgs {
     #[command(flatten)]
     program: ProgramArgs,
+    #[command(flatten)]
+    native: NativeArgs,
     #[command(flatten)]
     property: PropertyArgs,
     #[command(flatten)]
@@ -64,7 +68,7 @@ pub(crate) struct CheckArgs {
 
 /// Looks for a verdict, and shows it.
 pub(super) fn check(args: &CheckArgs) -> Result<Exit, Refusal> {
-    let program = args.program.load()?;
+    let program = args.program.load_any(&args.native)?;
     let mut options = args.search.options(jobs(args.jobs))?;
     args.property.ask(&program, &mut options)?;
     options.fairness = args.fairness.fairness;

@@ -14,6 +14,7 @@ use super::{Refusal, into_folder, jobs, view};
 use crate::args::{EXIT_CODES, FairnessArgs, MemoryArgs, OutputArgs, SearchArgs, algorithm};
 use crate::diagnose::WarningArgs;
 use crate::exit::Exit;
+use crate::native::NativeArgs;
 use crate::program::ProgramArgs;
 use crate::show::{Format, JSON, Offer, TEXT, offer, show};
 use crate::watch::{self, watched};
@@ -57,6 +58,8 @@ A failure or a deadlock that was found is exit code 1; different final states ar
 pub(crate) struct ExploreArgs {
     #[command(flatten)]
     program: ProgramArgs,
+    #[command(flatten)]
+    native: NativeArgs,
     /// The engine
     #[arg(long, value_parser = algorithm(Algorithm::ALL.iter().chain(Algorithm::SAMPLING)), default_value_t = Algorithm::Optimal)]
     algorithm: Algorithm,
@@ -156,6 +159,23 @@ impl ExploreArgs {
         }
     }
 
+    /// What is not there for native code.
+    fn refuse_of_native(&self) -> Result<(), Refusal> {
+        let others = [
+            (self.checkpoint.is_some(), "--checkpoint"),
+            (self.resume.is_some(), "--resume"),
+            (self.tests.is_some(), "--tests"),
+            (self.profile, "--profile"),
+            (self.output.format.is_picture(), "--format dot and svg"),
+        ];
+        match others.iter().find(|(asked, _)| *asked) {
+            Some((_, what)) => Err(Refusal::Message(format!(
+                "programs in C and C++ are explored without {what}"
+            ))),
+            None => Ok(()),
+        }
+    }
+
     /// The engine, with its switches; the error is that it has none.
     fn algorithm(&self) -> Result<Algorithm, String> {
         let ContextArgs {
@@ -223,12 +243,15 @@ struct Explored {
 /// Explores the whole space, and counts.
 pub(super) fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
     let algorithm = args.algorithm()?;
-    let program = args.program.load()?;
+    let program = args.program.load_any(&args.native)?;
     let mut options = args.search.options(jobs(args.jobs))?;
     options.cover = true;
     options.fairness = args.fairness.fairness;
     options.memory = args.memory.memory;
     args.refuse_under_a_weak_model()?;
+    if program.is_native() {
+        args.refuse_of_native()?;
+    }
     if args.output.format.is_picture() {
         return draw(args, &program, algorithm, &options);
     }

@@ -97,6 +97,7 @@ pub(crate) fn execute(cli: &Cli) -> Exit {
     };
     let exit = done.unwrap_or_else(|refusal| {
         match refusal {
+            Refusal::Done(exit) => return exit,
             Refusal::Message(text) => output::complain(&text),
             Refusal::Program { mistakes, source } => match cli.command.format() {
                 Format::Json => return tell_mistakes(&mistakes),
@@ -167,6 +168,8 @@ fn tell_mistakes(mistakes: &MistakesRecord) -> Exit {
 
 /// Why nothing was done: bad input.
 pub(crate) enum Refusal {
+    /// It was done, and shown, by another process.
+    Done(Exit),
     /// A sentence.
     Message(String),
     /// The mistakes of a program, and its text.

@@ -1,14 +1,17 @@
 //! The command `replay`.
 
+use std::path::PathBuf;
+
 use clap::Args;
 use mazurka::record::Record;
 use mazurka::replay::{Recording, RecordingError, ReplayProblem};
-use mazurka::{Limits, Options};
+use mazurka::{Limits, Options, Program};
 use mazurka_report::{Lanes, OneRun};
 
 use super::{Refusal, view};
 use crate::args::{EXIT_CODES, OutputArgs};
 use crate::exit::Exit;
+use crate::native::{self, NativeArgs};
 use crate::program::Sources;
 use crate::show::{ABOUT_LANES, Format, JSON, LANES_DOT, LANES_SVG, TEXT, lanes, offer, show};
 use crate::{files, values};
@@ -29,6 +32,9 @@ version, or the run diverges.
 pub(crate) struct ReplayArgs {
     /// A record, as `--witness FILE` saves it or `--format json` prints it; `-` for standard input
     witness: String,
+    /// The compiled program, in the process that runs it
+    #[arg(long, value_name = "OBJECT", hide = true)]
+    native: Option<PathBuf>,
     /// The program, if it is no longer where it was
     #[arg(long, value_name = "FILE")]
     file: Option<String>,
@@ -57,6 +63,32 @@ fn picture_of(record: &Record, recording: &Recording) -> Lanes {
     }
 }
 
+/// The program that was recorded.
+fn load(args: &ReplayArgs, file: &str, set: &[(String, String)]) -> Result<Program, Refusal> {
+    let sources = Sources::read(&[file]).map_err(|text| match args.file {
+        None => format!(
+            "{text}, of which `{}` is a record; if the program has moved, add --file FILE",
+            args.witness
+        ),
+        Some(_) => text,
+    })?;
+    sources.load(set)
+}
+
+/// The same in C.
+fn load_native(
+    args: &ReplayArgs,
+    file: &str,
+    set: &[(String, String)],
+) -> Result<Program, Refusal> {
+    if args.witness == "-" && args.native.is_none() {
+        let no = "a record of a program in C is read twice: save it in a file";
+        return Err(Refusal::Message(no.to_owned()));
+    }
+    let names: Vec<&str> = file.split(mazurka::FILES_JOINED_BY).collect();
+    NativeArgs::recorded(set, args.native.clone())?.load(&names, &[])
+}
+
 /// Runs a recorded execution again, and compares every step.
 pub(super) fn replay(args: &ReplayArgs) -> Result<Exit, Refusal> {
     let text = files::record(&args.witness)?;
@@ -80,13 +112,10 @@ pub(super) fn replay(args: &ReplayArgs) -> Result<Exit, Refusal> {
         }
         None => &recorded.file,
     };
-    let sources = Sources::read(&[file]).map_err(|text| match args.file {
-        None => format!(
-            "{text}, of which `{}` is a record; if the program has moved, add --file FILE",
-            args.witness
-        ),
-        Some(_) => text,
-    })?;
+    let program = match file.split(mazurka::FILES_JOINED_BY).any(native::is_native) {
+        true => load_native(args, file, &recorded.set)?,
+        false => load(args, file, &recorded.set)?,
+    };
     let limits = Limits {
         local: args.max_local,
         ..Limits::default()
@@ -96,7 +125,6 @@ pub(super) fn replay(args: &ReplayArgs) -> Result<Exit, Refusal> {
         jobs: 1,
         ..Options::default()
     };
-    let program = sources.load(&recorded.set)?;
     let record = program.replay(&recording, &options);
     let record = record.map_err(|problem| match problem {
         ReplayProblem::OtherProgram { .. } => {

@@ -8,6 +8,7 @@ use mazurka_report::{Lanes, OneRun};
 use super::{Refusal, plan, view};
 use crate::args::{EXIT_CODES, LimitArgs, MemoryArgs, OutputArgs};
 use crate::exit::Exit;
+use crate::native::NativeArgs;
 use crate::program::ProgramArgs;
 use crate::property::PropertyArgs;
 use crate::show::{ABOUT_LANES, Format, JSON, LANES_DOT, Offer, TEXT, lanes, offer, show};
@@ -55,6 +56,8 @@ and 0.1=2 lets its `choose` give 2. An input is named by process and order: 0.1#
 pub(crate) struct RunArgs {
     #[command(flatten)]
     program: ProgramArgs,
+    #[command(flatten)]
+    native: NativeArgs,
     /// The processes, one per step, such as "0 0 0.1=2 1"
     #[arg(long, value_name = "SCHEDULE", conflicts_with = "seed")]
     schedule: Option<String>,
@@ -93,7 +96,7 @@ pub(crate) struct RunArgs {
 
 /// Runs one execution, and shows its steps.
 pub(super) fn run(args: &RunArgs) -> Result<Exit, Refusal> {
-    let program = args.program.load()?;
+    let program = args.program.load_any(&args.native)?;
     let plan = plan(&program, args.schedule.as_ref(), args.seed)?;
     if !args.inputs.is_empty() && program.unknowns().is_empty() {
         let no = "this program asks for no inputs; leave out --inputs";
@@ -115,6 +118,10 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Refusal> {
         options.memory.is_some(),
     ) {
         let no = format!("{flag} describes interleavings: leave out --memory");
+        return Err(Refusal::Message(no));
+    }
+    if let (Some((_, flag)), true) = (asked.iter().find(|(asked, _)| *asked), program.is_native()) {
+        let no = format!("{flag} is not for programs in C and C++");
         return Err(Refusal::Message(no));
     }
     let run = |plan: &Plan| {

@@ -14,6 +14,7 @@ mod limits;
 mod memory;
 mod mended;
 mod names;
+mod native;
 mod papers_unfolding;
 mod permute;
 mod pictures;

@@ -1,0 +1,448 @@
+/* The functions that a program under test calls in place of the sanitizer's, of the thread
+   library's and of parts of the C library's. They are linked into the program with hidden
+   visibility, so nothing outside of it sees them. Each hands over to the tool through a table at
+   a fixed address; the numbers of its entries (MZ_...) and the address (MZ_TABLE) are put before
+   this text when it is compiled. */
+
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <threads.h>
+#include <time.h>
+
+#define PC __builtin_return_address(0)
+/* Where the stack of the program ends while a function here runs for it. */
+#ifdef MZ_NO_SPIN
+#define SP NULL
+#else
+#define SP __builtin_dwarf_cfa()
+#endif
+#define STR(x) STR_(x)
+#define STR_(x) #x
+
+/* Each of these hands over to the tool on another stack, which is named in the table: what the
+   program's stack holds then depends on the program alone. The registers that a caller may keep
+   values in are put on the stack first, and this file is compiled so that it does not use them. */
+#define HANDING_OVER(function, entry, argument)                                              \
+    __asm__(".text\n.hidden " #function "\n.globl " #function "\n"                           \
+            ".type " #function ", @function\n" #function ":\n"                               \
+            "push %rbx\npush %rbp\npush %r12\npush %r13\npush %r14\npush %r15\n"             \
+            "mov %rsp, %" #argument "\nmov %rsp, %rbx\n"                                      \
+            "movabs $(" STR(MZ_TABLE) " + 8 * " STR(MZ_stack) "), %rax\nmov (%rax), %rsp\n"  \
+            "movabs $(" STR(MZ_TABLE) " + 8 * " STR(entry) "), %rax\n"                        \
+            "call *(%rax)\nmov %rbx, %rsp\nadd $40, %rsp\npop %rbx\nret\n"                    \
+            ".size " #function ", .-" #function "\n")
+
+/* Announces an atomic access and waits for its turn. */
+int mz_turn(const volatile void *object, unsigned how, int order, const void *pc, const void *sp);
+HANDING_OVER(mz_turn, MZ_turn, r9);
+
+/* Tells what an operation has read and written. */
+void mz_did(const volatile void *object, unsigned size, int64_t old, int64_t new, unsigned wrote);
+HANDING_OVER(mz_did, MZ_did, r9);
+#define did mz_did
+
+/* Announces a plain access. */
+void mz_plain(const volatile void *address, unsigned long size, unsigned writes, const void *pc,
+              const void *sp);
+HANDING_OVER(mz_plain, MZ_plain, r9);
+#define plain(address, size, writes, pc) mz_plain(address, size, writes, pc, SP)
+
+/* Halts the thread. */
+_Noreturn void mz_fail(unsigned kind, const char *words, const void *pc);
+HANDING_OVER(mz_fail, MZ_fail, r9);
+#define fail mz_fail
+
+/* Asks for anything else. */
+long mz_ask(unsigned what, long a, long b, const void *pc);
+HANDING_OVER(mz_ask, MZ_ask, r9);
+#define ask mz_ask
+
+/* Starts a thread. */
+void mz_start(void *t, void *(*f)(void *), void *x, long detached, const void *pc);
+HANDING_OVER(mz_start, MZ_start, r9);
+
+/* ---- plain accesses ---- */
+
+void __tsan_init(void) {}
+void __tsan_func_entry(void *pc) { (void)pc; }
+void __tsan_func_exit(void) {}
+
+#define ACCESS(n)                                                          \
+    void __tsan_read##n(void *a) { plain(a, n, 0, PC); }                    \
+    void __tsan_write##n(void *a) { plain(a, n, 1, PC); }                   \
+    void __tsan_unaligned_read##n(void *a) { plain(a, n, 0, PC); }          \
+    void __tsan_unaligned_write##n(void *a) { plain(a, n, 1, PC); }         \
+    void __tsan_volatile_read##n(void *a) { plain(a, n, 0, PC); }           \
+    void __tsan_volatile_write##n(void *a) { plain(a, n, 1, PC); }          \
+    void __tsan_read_write##n(void *a) { plain(a, n, 1, PC); }              \
+    void __tsan_unaligned_read_write##n(void *a) { plain(a, n, 1, PC); }
+ACCESS(1) ACCESS(2) ACCESS(4) ACCESS(8) ACCESS(16)
+void __tsan_read_range(void *a, unsigned long n) { plain(a, n, 0, PC); }
+void __tsan_write_range(void *a, unsigned long n) { plain(a, n, 1, PC); }
+void __tsan_vptr_read(void **a) { plain(a, sizeof *a, 0, PC); }
+/* Writing the value that is there already is no access, as in the sanitizer's own runtime. */
+void __tsan_vptr_update(void **a, void *v) {
+    if (*a != v) plain(a, sizeof *a, 1, PC);
+}
+
+/* ---- atomics ---- */
+
+enum { LOAD, STORE, UPDATE, FENCE };
+
+#define ATOMIC(bits, T)                                                                        \
+    T __tsan_atomic##bits##_load(const volatile T *a, int order) {                             \
+        mz_turn(a, sizeof(T) << 8 | LOAD, order, PC, SP);                                                \
+        T old = *a;                                                                            \
+        did(a, sizeof(T), (int64_t)old, (int64_t)old, 0);                                      \
+        return old;                                                                            \
+    }                                                                                          \
+    void __tsan_atomic##bits##_store(volatile T *a, T v, int order) {                          \
+        mz_turn(a, sizeof(T) << 8 | STORE, order, PC, SP);                                               \
+        T old = *a;                                                                            \
+        *a = v;                                                                                \
+        did(a, sizeof(T), (int64_t)old, (int64_t)v, 1);                                        \
+    }                                                                                          \
+    static int cas##bits(volatile T *a, T *c, T v, int order, int failure, const void *pc,     \
+                       const void *sp) {                                                       \
+        (void)failure;                                                                         \
+        mz_turn(a, sizeof(T) << 8 | UPDATE, order, pc, sp);                                              \
+        T old = *a;                                                                            \
+        if (old == *c) {                                                                       \
+            *a = v;                                                                            \
+            did(a, sizeof(T), (int64_t)old, (int64_t)v, 1);                                    \
+            return 1;                                                                          \
+        }                                                                                      \
+        did(a, sizeof(T), (int64_t)old, (int64_t)old, 0);                                      \
+        *c = old;                                                                              \
+        return 0;                                                                              \
+    }                                                                                          \
+    int __tsan_atomic##bits##_compare_exchange_strong(volatile T *a, T *c, T v, int order,     \
+                                                      int failure) {                           \
+        return cas##bits(a, c, v, order, failure, PC, SP);                                         \
+    }                                                                                          \
+    int __tsan_atomic##bits##_compare_exchange_weak(volatile T *a, T *c, T v, int order,       \
+                                                    int failure) {                             \
+        return cas##bits(a, c, v, order, failure, PC, SP);                                         \
+    }                                                                                          \
+    T __tsan_atomic##bits##_compare_exchange_val(volatile T *a, T c, T v, int order,           \
+                                                 int failure) {                                \
+        cas##bits(a, &c, v, order, failure, PC, SP);                                               \
+        return c;                                                                              \
+    }                                                                                          \
+    RMW(bits, T, exchange, 0, v)                                                               \
+    RMW(bits, T, fetch_add, 1, (T)(old + v))                                                   \
+    RMW(bits, T, fetch_sub, 2, (T)(old - v))                                                   \
+    RMW(bits, T, fetch_and, 3, (T)(old & v))                                                   \
+    RMW(bits, T, fetch_or, 4, (T)(old | v))                                                    \
+    RMW(bits, T, fetch_xor, 5, (T)(old ^ v))                                                   \
+    RMW(bits, T, fetch_nand, 6, (T) ~(old & v))
+
+#define RMW(bits, T, name, number, next)                                      \
+    T __tsan_atomic##bits##_##name(volatile T *a, T v, int order) {           \
+        mz_turn(a, sizeof(T) << 8 | UPDATE, order, PC, SP);                             \
+        T old = *a;                                                           \
+        *a = next;                                                            \
+        did(a, sizeof(T), (int64_t)old, (int64_t)*a, 1);                      \
+        return old;                                                           \
+    }
+
+ATOMIC(8, uint8_t)
+ATOMIC(16, uint16_t)
+ATOMIC(32, uint32_t)
+ATOMIC(64, uint64_t)
+
+void __tsan_atomic_thread_fence(int order) { mz_turn(0, FENCE, order, PC, SP); }
+void __tsan_atomic_signal_fence(int order) { (void)order; }
+
+/* ---- what `ask` and `turn` are asked for; the numbers are those of calls.rs ---- */
+
+#define M(m) ((const void *)(m))
+
+int pthread_mutexattr_init(pthread_mutexattr_t *a) { *(int *)a = 0; return 0; }
+int pthread_mutexattr_destroy(pthread_mutexattr_t *a) { (void)a; return 0; }
+int pthread_mutexattr_settype(pthread_mutexattr_t *a, int type) {
+    if (type < 0 || type > 3) return EINVAL;
+    *(int *)a = type;
+    return 0;
+}
+int pthread_mutexattr_gettype(const pthread_mutexattr_t *a, int *type) {
+    *type = *(const int *)a;
+    return 0;
+}
+int pthread_mutexattr_setpshared(pthread_mutexattr_t *a, int s) { (void)a; (void)s; return 0; }
+int pthread_mutex_init(pthread_mutex_t *m, const pthread_mutexattr_t *a) {
+    plain(m, sizeof *m, 1, PC);
+    *m = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    m->__data.__kind = a ? *(const int *)a : 0;
+    ask(MZ_MUTEX_INIT, (long)m, 0, PC);
+    return 0;
+}
+int pthread_mutex_destroy(pthread_mutex_t *m) {
+    plain(m, sizeof *m, 1, PC);
+    ask(MZ_MUTEX_DESTROY, (long)m, 0, PC);
+    return 0;
+}
+static int mutex_lock(pthread_mutex_t *m, unsigned how, const void *pc) {
+    return ask(how, (long)m, m->__data.__kind, pc);
+}
+int pthread_mutex_lock(pthread_mutex_t *m) { return mutex_lock(m, MZ_MUTEX_LOCK, PC); }
+int pthread_mutex_trylock(pthread_mutex_t *m) { return mutex_lock(m, MZ_MUTEX_TRYLOCK, PC); }
+int pthread_mutex_timedlock(pthread_mutex_t *m, const struct timespec *t) {
+    (void)t;
+    return mutex_lock(m, MZ_MUTEX_TIMEDLOCK, PC);
+}
+int pthread_mutex_clocklock(pthread_mutex_t *m, clockid_t c, const struct timespec *t) {
+    (void)c; (void)t;
+    return mutex_lock(m, MZ_MUTEX_TIMEDLOCK, PC);
+}
+int pthread_mutex_unlock(pthread_mutex_t *m) { return mutex_lock(m, MZ_MUTEX_UNLOCK, PC); }
+
+int pthread_condattr_init(pthread_condattr_t *a) { (void)a; return 0; }
+int pthread_condattr_destroy(pthread_condattr_t *a) { (void)a; return 0; }
+int pthread_condattr_setclock(pthread_condattr_t *a, clockid_t c) { (void)a; (void)c; return 0; }
+int pthread_condattr_setpshared(pthread_condattr_t *a, int s) { (void)a; (void)s; return 0; }
+int pthread_cond_init(pthread_cond_t *c, const pthread_condattr_t *a) {
+    (void)a;
+    plain(c, sizeof *c, 1, PC);
+    *c = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+    return 0;
+}
+int pthread_cond_destroy(pthread_cond_t *c) {
+    plain(c, sizeof *c, 1, PC);
+    return 0;
+}
+int pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m) {
+    return ask(MZ_COND_WAIT, (long)c, (long)m, PC);
+}
+int pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m, const struct timespec *t) {
+    (void)t;
+    return ask(MZ_COND_TIMEDWAIT, (long)c, (long)m, PC);
+}
+int pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t k,
+                           const struct timespec *t) {
+    (void)k; (void)t;
+    return ask(MZ_COND_TIMEDWAIT, (long)c, (long)m, PC);
+}
+int pthread_cond_signal(pthread_cond_t *c) { return ask(MZ_COND_SIGNAL, (long)c, 0, PC); }
+int pthread_cond_broadcast(pthread_cond_t *c) { return ask(MZ_COND_BROADCAST, (long)c, 0, PC); }
+
+int pthread_rwlockattr_init(pthread_rwlockattr_t *a) { (void)a; return 0; }
+int pthread_rwlockattr_destroy(pthread_rwlockattr_t *a) { (void)a; return 0; }
+int pthread_rwlock_init(pthread_rwlock_t *l, const pthread_rwlockattr_t *a) {
+    (void)a;
+    plain(l, sizeof *l, 1, PC);
+    return 0;
+}
+int pthread_rwlock_destroy(pthread_rwlock_t *l) { plain(l, sizeof *l, 1, PC); return 0; }
+int pthread_rwlock_rdlock(pthread_rwlock_t *l) { return ask(MZ_RW_READ, (long)l, 0, PC); }
+int pthread_rwlock_wrlock(pthread_rwlock_t *l) { return ask(MZ_RW_WRITE, (long)l, 0, PC); }
+int pthread_rwlock_tryrdlock(pthread_rwlock_t *l) { return ask(MZ_RW_TRYREAD, (long)l, 0, PC); }
+int pthread_rwlock_trywrlock(pthread_rwlock_t *l) { return ask(MZ_RW_TRYWRITE, (long)l, 0, PC); }
+int pthread_rwlock_unlock(pthread_rwlock_t *l) { return ask(MZ_RW_UNLOCK, (long)l, 0, PC); }
+
+int pthread_spin_init(pthread_spinlock_t *l, int s) {
+    (void)s;
+    plain((void *)l, sizeof *l, 1, PC);
+    *l = 0;
+    return 0;
+}
+int pthread_spin_destroy(pthread_spinlock_t *l) { plain((void *)l, sizeof *l, 1, PC); return 0; }
+int pthread_spin_lock(pthread_spinlock_t *l) { return ask(MZ_MUTEX_LOCK, (long)l, 0, PC); }
+int pthread_spin_trylock(pthread_spinlock_t *l) { return ask(MZ_MUTEX_TRYLOCK, (long)l, 0, PC); }
+int pthread_spin_unlock(pthread_spinlock_t *l) { return ask(MZ_MUTEX_UNLOCK, (long)l, 0, PC); }
+
+int sem_init(sem_t *s, int shared, unsigned value) {
+    (void)shared;
+    plain(s, sizeof *s, 1, PC);
+    *(unsigned *)s = value;
+    return 0;
+}
+int sem_destroy(sem_t *s) { plain(s, sizeof *s, 1, PC); return 0; }
+int sem_wait(sem_t *s) { return ask(MZ_SEM_WAIT, (long)s, 0, PC); }
+static int through_errno(long result) {
+    if (result == 0) return 0;
+    errno = (int)result;
+    return -1;
+}
+int sem_trywait(sem_t *s) { return through_errno(ask(MZ_SEM_TRYWAIT, (long)s, 0, PC)); }
+int sem_timedwait(sem_t *s, const struct timespec *t) {
+    (void)t;
+    return through_errno(ask(MZ_SEM_TIMEDWAIT, (long)s, 0, PC));
+}
+int sem_post(sem_t *s) { return ask(MZ_SEM_POST, (long)s, 0, PC); }
+int sem_getvalue(sem_t *s, int *value) {
+    *value = (int)ask(MZ_SEM_VALUE, (long)s, 0, PC);
+    return 0;
+}
+
+int pthread_barrierattr_init(pthread_barrierattr_t *a) { (void)a; return 0; }
+int pthread_barrier_init(pthread_barrier_t *b, const pthread_barrierattr_t *a, unsigned n) {
+    (void)a;
+    if (n == 0) return EINVAL;
+    plain(b, sizeof *b, 1, PC);
+    *(unsigned *)b = n;
+    return 0;
+}
+int pthread_barrier_destroy(pthread_barrier_t *b) { plain(b, sizeof *b, 1, PC); return 0; }
+int pthread_barrier_wait(pthread_barrier_t *b) {
+    return ask(MZ_BARRIER, (long)b, *(unsigned *)b, PC) ? PTHREAD_BARRIER_SERIAL_THREAD : 0;
+}
+
+/* 0: not begun, 1: being run, 2: done; the runtime lets one thread through. */
+static int once(int *o, void (*f)(void), const void *pc) {
+    if (ask(MZ_ONCE_ENTER, (long)o, 0, pc)) {
+        f();
+        ask(MZ_ONCE_LEAVE, (long)o, 0, pc);
+    }
+    return 0;
+}
+int pthread_once(pthread_once_t *o, void (*f)(void)) { return once((int *)o, f, PC); }
+
+int __cxa_guard_acquire(int64_t *g) { return (int)ask(MZ_ONCE_ENTER, (long)g, 0, PC); }
+void __cxa_guard_release(int64_t *g) {
+    ask(MZ_ONCE_LEAVE, (long)g, 0, PC);
+}
+void __cxa_guard_abort(int64_t *g) { ask(MZ_ONCE_ABORT, (long)g, 0, PC); }
+
+/* ---- threads ---- */
+
+void mazurka_destructors(void);
+
+int pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*f)(void *), void *x) {
+    long detached = a ? *(const int *)a : 0;
+    plain(t, sizeof *t, 1, PC);
+    mz_start(t, f, x, detached, PC);
+    return 0;
+}
+int pthread_join(pthread_t t, void **result) {
+    long value = ask(MZ_JOIN, (long)t, 0, PC);
+    if (result) {
+        plain(result, sizeof *result, 1, PC);
+        *result = (void *)value;
+    }
+    return 0;
+}
+int pthread_detach(pthread_t t) { return ask(MZ_DETACH, (long)t, 0, PC); }
+pthread_t pthread_self(void) { return (pthread_t)ask(MZ_SELF, 0, 0, PC); }
+int pthread_equal(pthread_t a, pthread_t b) { return a == b; }
+_Noreturn void pthread_exit(void *result) {
+    mazurka_destructors();
+    ask(MZ_EXIT_THREAD, (long)result, 0, PC);
+    __builtin_unreachable();
+}
+int pthread_attr_init(pthread_attr_t *a) { *(int *)a = 0; return 0; }
+int pthread_attr_destroy(pthread_attr_t *a) { (void)a; return 0; }
+int pthread_attr_setdetachstate(pthread_attr_t *a, int s) { *(int *)a = s; return 0; }
+int pthread_attr_setstacksize(pthread_attr_t *a, size_t n) { (void)a; (void)n; return 0; }
+int pthread_attr_setscope(pthread_attr_t *a, int s) { (void)a; (void)s; return 0; }
+int pthread_setcancelstate(int s, int *old) { (void)s; if (old) *old = 0; return 0; }
+int pthread_setname_np(pthread_t t, const char *n) { (void)t; (void)n; return 0; }
+int pthread_setconcurrency(int n) { (void)n; return 0; }
+int sched_yield(void) { return 0; }
+unsigned sleep(unsigned s) { (void)s; return 0; }
+int usleep(unsigned s) { (void)s; return 0; }
+int nanosleep(const struct timespec *a, struct timespec *b) { (void)a; (void)b; return 0; }
+int clock_nanosleep(clockid_t c, int f, const struct timespec *a, struct timespec *b) {
+    (void)c; (void)f; (void)a; (void)b;
+    return 0;
+}
+
+int pthread_key_create(pthread_key_t *k, void (*d)(void *)) {
+    *k = (pthread_key_t)ask(MZ_KEY_CREATE, (long)d, 0, PC);
+    return 0;
+}
+int pthread_key_delete(pthread_key_t k) { (void)k; return 0; }
+int pthread_setspecific(pthread_key_t k, const void *v) {
+    return ask(MZ_KEY_SET, (long)k, (long)v, PC);
+}
+void *pthread_getspecific(pthread_key_t k) { return (void *)ask(MZ_KEY_GET, (long)k, 0, PC); }
+/* Runs where a thread ends: destructors of its keys, as long as there are values. */
+__attribute__((visibility("default"))) void mazurka_destructors(void) {
+    for (int round = 0; round < 4; round++) {
+        int any = 0;
+        for (long k = 0; k < 1024; k++) {
+            void (*d)(void *) = (void (*)(void *))ask(MZ_KEY_DESTRUCTOR, k, 0, PC);
+            if (d == (void (*)(void *))1) break;
+            void *v = (void *)ask(MZ_KEY_GET, k, 0, PC);
+            if (!d || !v) continue;
+            ask(MZ_KEY_SET, k, 0, PC);
+            d(v);
+            any = 1;
+        }
+        if (!any) break;
+    }
+}
+
+/* ---- C11 threads ---- */
+
+struct c11 { thrd_start_t f; void *x; };
+static void *c11_run(void *p) {
+    struct c11 s = *(struct c11 *)p;
+    return (void *)(long)s.f(s.x);
+}
+void *malloc(size_t);
+int thrd_create(thrd_t *t, thrd_start_t f, void *x) {
+    struct c11 *s = malloc(sizeof *s);
+    s->f = f;
+    s->x = x;
+    mz_start((pthread_t *)t, c11_run, s, 0, PC);
+    return thrd_success;
+}
+int thrd_join(thrd_t t, int *result) {
+    long value = ask(MZ_JOIN, (long)t, 0, PC);
+    if (result) *result = (int)value;
+    return thrd_success;
+}
+int thrd_detach(thrd_t t) { ask(MZ_DETACH, (long)t, 0, PC); return thrd_success; }
+thrd_t thrd_current(void) { return (thrd_t)ask(MZ_SELF, 0, 0, PC); }
+int thrd_equal(thrd_t a, thrd_t b) { return a == b; }
+_Noreturn void thrd_exit(int result) {
+    mazurka_destructors();
+    ask(MZ_EXIT_THREAD, result, 0, PC);
+    __builtin_unreachable();
+}
+void thrd_yield(void) {}
+int thrd_sleep(const struct timespec *a, struct timespec *b) { (void)a; (void)b; return 0; }
+static int thrd_of(long result) {
+    return result == 0 ? thrd_success : result == EBUSY ? thrd_busy
+         : result == ETIMEDOUT ? thrd_timedout : thrd_error;
+}
+int mtx_init(mtx_t *m, int type) {
+    plain(m, sizeof *m, 1, PC);
+    *(pthread_mutex_t *)m = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    ((pthread_mutex_t *)m)->__data.__kind = type & mtx_recursive ? 1 : 0;
+    ask(MZ_MUTEX_INIT, (long)m, 0, PC);
+    return thrd_success;
+}
+void mtx_destroy(mtx_t *m) { ask(MZ_MUTEX_DESTROY, (long)m, 0, PC); }
+int mtx_lock(mtx_t *m) { return thrd_of(mutex_lock((void *)m, MZ_MUTEX_LOCK, PC)); }
+int mtx_trylock(mtx_t *m) { return thrd_of(mutex_lock((void *)m, MZ_MUTEX_TRYLOCK, PC)); }
+int mtx_timedlock(mtx_t *m, const struct timespec *t) {
+    (void)t;
+    return thrd_of(mutex_lock((void *)m, MZ_MUTEX_TIMEDLOCK, PC));
+}
+int mtx_unlock(mtx_t *m) { return thrd_of(mutex_lock((void *)m, MZ_MUTEX_UNLOCK, PC)); }
+int cnd_init(cnd_t *c) { plain(c, sizeof *c, 1, PC); return thrd_success; }
+void cnd_destroy(cnd_t *c) { (void)c; }
+int cnd_wait(cnd_t *c, mtx_t *m) { return thrd_of(ask(MZ_COND_WAIT, (long)c, (long)m, PC)); }
+int cnd_timedwait(cnd_t *c, mtx_t *m, const struct timespec *t) {
+    (void)t;
+    return thrd_of(ask(MZ_COND_TIMEDWAIT, (long)c, (long)m, PC));
+}
+int cnd_signal(cnd_t *c) { return thrd_of(ask(MZ_COND_SIGNAL, (long)c, 0, PC)); }
+int cnd_broadcast(cnd_t *c) { return thrd_of(ask(MZ_COND_BROADCAST, (long)c, 0, PC)); }
+void call_once(once_flag *o, void (*f)(void)) { once((int *)o, f, PC); }
+int tss_create(tss_t *k, tss_dtor_t d) {
+    *k = (tss_t)ask(MZ_KEY_CREATE, (long)d, 0, PC);
+    return thrd_success;
+}
+void tss_delete(tss_t k) { (void)k; }
+void *tss_get(tss_t k) { return (void *)ask(MZ_KEY_GET, (long)k, 0, PC); }
+int tss_set(tss_t k, void *v) { ask(MZ_KEY_SET, (long)k, (long)v, PC); return thrd_success; }

@@ -1,0 +1,302 @@
+//! Accesses to memory, as the instrumented code announces them.
+
+use mazurka_core::{AccessKind, MishapKind};
+
+use crate::clock::How;
+use crate::world::{Failure, Life, Pending, Request, Until, World, world};
+use crate::{Stop, heap};
+
+/// The operations of `turn`, as the shim numbers them.
+const LOAD: u32 = 0;
+const STORE: u32 = 1;
+const FENCE: u32 = 3;
+
+/// Suspends the current thread, which has announced its next operation.
+pub(crate) fn suspend(pending: Pending) {
+    let yielder = {
+        let thread = world().me();
+        thread.pending = pending;
+        thread.yielder
+    };
+    // SAFETY: the yielder lives on the stack of the coroutine that this is called from.
+    unsafe { (*yielder).suspend(Request::Turn) };
+}
+
+/// Lets the current thread wait for its turn, unless it is in an atomic section.
+pub(crate) fn announce(pending: Pending) {
+    let world = world();
+    if matches!(
+        pending.until,
+        Until::Now | Until::Lock(_) | Until::Token | Until::Ended(_)
+    ) {
+        // These are no guards.
+    } else if !world.learned.guarded {
+        world.learned.guarded = true;
+        world.stop.get_or_insert(Stop::Restart);
+    }
+    if !world.in_section {
+        suspend(pending);
+    } else if pending.until != Until::Now {
+        let pc = pending.pc;
+        fail(
+            MishapKind::Failure,
+            "it may wait in an atomic section".to_owned(),
+            pc,
+        );
+    }
+}
+
+/// Suspends the current thread for good.
+pub(crate) fn rest() -> ! {
+    let yielder = world().me().yielder;
+    loop {
+        // SAFETY: as in `suspend`.
+        unsafe { (*yielder).suspend(Request::Turn) };
+    }
+}
+
+/// Halts the current thread.
+pub(crate) fn fail(kind: MishapKind, message: String, pc: usize) -> ! {
+    world().halt(kind, Failure { message, pc });
+    rest()
+}
+
+/// Breaks the search off: the program does what is not controlled.
+pub(crate) fn refuse(what: String, pc: usize) -> ! {
+    let world = world();
+    let place = world.image_place(pc);
+    world.stop = Some(Stop::Refused(format!("{what}, {place}")));
+    world.me().life = Life::Failed;
+    rest()
+}
+
+/// Fails if memory may not be accessed.
+#[inline]
+pub(crate) fn check(address: usize, size: usize, verb: &str, pc: usize) {
+    if let Some(wrong) = world().wrong_access(address, size, verb) {
+        fail(MishapKind::Failure, wrong, pc);
+    }
+}
+
+/// An atomic access or a fence: waits for its turn. `sp` is where the stack of the program ends,
+/// and at `registers` are those that it keeps.
+#[allow(clippy::too_many_arguments)]
+pub(crate) extern "C" fn turn(
+    address: usize,
+    how: u32,
+    order: i32,
+    pc: usize,
+    sp: usize,
+    registers: usize,
+) -> i32 {
+    let (size, op) = (how >> 8, how & 0xff);
+    let world = world();
+    if !world.in_model {
+        return 0;
+    }
+    let current = world.current;
+    if op == FENCE {
+        world.clocks.fence(current, order);
+        return 0;
+    }
+    let (verb, kind) = match op {
+        LOAD => ("load", AccessKind::Read),
+        STORE => ("store", AccessKind::Write),
+        _ => ("update", AccessKind::Write),
+    };
+    check(address, size as usize, "accesses", pc);
+    let cell = world.place(address, size as usize);
+    world.me().access = (cell, op, order);
+    let pending = Pending::new(verb, address, pc).on(kind, cell);
+    let spins = op != STORE && world.spins(pc, sp, registers);
+    announce(if spins {
+        pending.until(Until::Change)
+    } else {
+        pending
+    });
+    0
+}
+
+impl World {
+    /// Whether the current thread is in a loop that changes nothing.
+    fn spins(&mut self, pc: usize, sp: usize, registers: usize) -> bool {
+        let thread = self.me();
+        let top = thread.top;
+        let size = top.wrapping_sub(sp);
+        // Without it nothing is known of the stack (`MZ_NO_SPIN`).
+        if sp == 0 || size > top || self.in_section {
+            return false;
+        }
+        let thread = self.me();
+        thread.lowest = thread.lowest.min(registers);
+        // SAFETY: this is the part of the stack that is in use, and the six registers that the
+        // shim has put on it.
+        let (stack, registers) = unsafe {
+            let registers = std::slice::from_raw_parts(registers as *const u8, 48);
+            (std::slice::from_raw_parts(sp as *const u8, size), registers)
+        };
+        let spins = thread.spin.visit(pc, registers, stack);
+        if spins {
+            // What it waits for may have changed already: that is for the guard to say, since
+            // what is announced must not depend on steps that this one does not depend on.
+            thread.spin.progress();
+        }
+        spins
+    }
+
+    /// Notes an access of the current thread for races, and fails or learns if it races.
+    #[inline]
+    fn watch_access(&mut self, address: usize, size: usize, how: How) {
+        if self.started < 2 {
+            return;
+        }
+        let Some(other) = self.note_access(address, size, how) else {
+            return;
+        };
+        if self.settings.allow_races && !other.frees && !how.frees {
+            let new = (address..address + size).filter(|&byte| self.learned.shared.insert(byte));
+            if new.count() > 0 && !(how.atomic && self.settings.allow_races) {
+                self.stop.get_or_insert(Stop::Restart);
+            }
+            return;
+        }
+        let failure = self.race(address, how, other);
+        self.halt(MishapKind::Failure, failure);
+        rest()
+    }
+
+    /// Whether accesses to this memory are steps.
+    fn is_shared(&self, address: usize, size: usize) -> bool {
+        !self.learned.shared.is_empty()
+            && (address..address + size.min(64)).any(|byte| self.learned.shared.contains(&byte))
+    }
+}
+
+/// An atomic access has been made.
+pub(crate) extern "C" fn did(address: usize, size: u32, old: i64, new: i64, wrote: u32) {
+    let world = world();
+    if !world.in_model {
+        return;
+    }
+    let current = world.current;
+    let (cell, op, order) = world.me().access;
+    let (reads, writes) = (op != STORE, wrote != 0);
+    world.clocks.atomic(current, cell, (reads, writes), order);
+    let how = How {
+        writes,
+        atomic: true,
+        frees: false,
+        pc: world.me().pending.pc,
+    };
+    world.watch_access(address, size as usize, how);
+    if old != new {
+        world.changed(cell);
+    } else {
+        let version = world.version(cell);
+        world.me().spin.read(cell, version);
+    }
+    if world.recording {
+        world.effects.values = Some((reads.then_some(old), writes.then_some(new)));
+    }
+}
+
+/// A plain access.
+#[allow(clippy::too_many_arguments)]
+pub(crate) extern "C" fn plain(
+    address: usize,
+    size: usize,
+    writes: u32,
+    pc: usize,
+    sp: usize,
+    registers: usize,
+) {
+    let world = world();
+    if !world.in_model || size == 0 || world.image.is_thread_local(address) {
+        return;
+    }
+    let writes = writes != 0;
+    check(
+        address,
+        size,
+        if writes { "writes to" } else { "reads" },
+        pc,
+    );
+    let own_stack =
+        heap::thread_of(address) == Some(world.current.index()) && heap::is_stack(address);
+    if writes && !own_stack {
+        world.me().spin.progress();
+    }
+    if world.settings.allow_races && world.is_shared(address, size) {
+        shared((address, size), writes, pc, (sp, registers));
+    }
+    world.watch_access(
+        address,
+        size,
+        How {
+            writes,
+            atomic: false,
+            frees: false,
+            pc,
+        },
+    );
+}
+
+/// A plain access that is a step.
+fn shared((address, size): (usize, usize), writes: bool, pc: usize, stack: (usize, usize)) {
+    if size > 8 {
+        refuse(
+            "a racing access to more than eight bytes at once".to_owned(),
+            pc,
+        );
+    }
+    let world = world();
+    let cell = world.place(address, size);
+    let (verb, kind) = match writes {
+        true => ("write", AccessKind::Write),
+        false => ("read", AccessKind::Read),
+    };
+    let pending = Pending::new(verb, address, pc).on(kind, cell);
+    let spins = !writes && world.spins(pc, stack.0, stack.1);
+    announce(if spins {
+        pending.until(Until::Change)
+    } else {
+        pending
+    });
+    let world = self::world();
+    if writes {
+        world.changed(cell);
+    } else {
+        let version = world.version(cell);
+        world.me().spin.read(cell, version);
+        if world.recording && size <= 8 {
+            world.effects.values = Some((Some(value_at(address, size)), None));
+        }
+    }
+}
+
+/// The number at an address.
+pub(crate) fn value_at(address: usize, size: usize) -> i64 {
+    // SAFETY: the program accesses this memory itself.
+    unsafe {
+        match size {
+            1 => i64::from(*(address as *const i8)),
+            2 => i64::from((address as *const i16).read_unaligned()),
+            4 => i64::from((address as *const i32).read_unaligned()),
+            _ => (address as *const i64).read_unaligned(),
+        }
+    }
+}
+
+/// Memory is given back.
+pub(crate) fn frees(address: usize, size: usize, pc: usize) {
+    world().watch_access(
+        address,
+        size,
+        How {
+            writes: true,
+            atomic: false,
+            frees: true,
+            pc,
+        },
+    );
+}

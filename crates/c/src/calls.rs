@@ -1,0 +1,79 @@
+//! What the shim in a program and the runtime say to each other: numbers, and the text of the
+//! shim with these numbers in front.
+
+/// Where the table of functions is, and the memory of the program's threads after it. The same in
+/// every run, so that pointers are.
+pub const BASE: usize = 0x6d7a_0000_0000;
+
+/// The entries of the table, in order.
+pub const ENTRIES: [&str; 7] = ["turn", "did", "plain", "fail", "ask", "start", "stack"];
+
+/// The entry that is no function: where the stack of the runtime begins, for the current thread.
+pub const STACK_ENTRY: usize = BASE + 8 * 6;
+
+macro_rules! numbered {
+    ($(#[$about:meta])* $name:ident { $($variant:ident $(= $said:literal)?,)* }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u32)]
+        #[allow(missing_docs)]
+        pub enum $name { $($variant,)* }
+
+        impl $name {
+            /// All of them, by their numbers.
+            pub const ALL: &[Self] = &[$(Self::$variant,)*];
+        }
+    };
+}
+
+numbered! {
+    /// What a thread asks for.
+    Ask {
+        MutexInit, MutexDestroy, MutexLock, MutexTrylock, MutexTimedlock, MutexUnlock,
+        CondWait, CondTimedwait, CondSignal, CondBroadcast,
+        RwRead, RwWrite, RwTryread, RwTrywrite, RwUnlock,
+        SemWait, SemTrywait, SemTimedwait, SemPost, SemValue, Barrier,
+        OnceEnter, OnceLeave, OnceAbort,
+        Join, Detach, Self_, ExitThread,
+        KeyCreate, KeySet, KeyGet, KeyDestructor,
+        Malloc, Free, Size, Print, Exit,
+        AtomicBegin, AtomicEnd, Choose, Nondet,
+    }
+}
+
+numbered! {
+    /// How a thread is halted.
+    Halt { Assert, Abort, Assume, Refused, }
+}
+
+/// The name of a number in C: `MutexLock` is `MZ_MUTEX_LOCK`.
+fn in_c(name: &str) -> String {
+    let mut text = "MZ".to_owned();
+    for letter in name.trim_end_matches('_').chars() {
+        if letter.is_uppercase() {
+            text.push('_');
+        }
+        text.push(letter.to_ascii_uppercase());
+    }
+    text
+}
+
+/// The text of the shim, as a C compiler takes it.
+///
+/// ```
+/// let text = mazurka_c::shim_source();
+/// assert!(text.contains("#define MZ_MUTEX_LOCK 2\n") && text.contains("__tsan_write8"));
+/// ```
+pub fn shim_source() -> String {
+    let mut text = format!("#define MZ_TABLE {BASE:#x}\n");
+    for (number, name) in ENTRIES.iter().enumerate() {
+        text += &format!("#define MZ_{name} {number}\n");
+    }
+    for &ask in Ask::ALL {
+        text += &format!("#define {} {}\n", in_c(&format!("{ask:?}")), ask as u32);
+    }
+    for &halt in Halt::ALL {
+        text += &format!("#define {} {}\n", in_c(&format!("{halt:?}")), halt as u32);
+    }
+    text + include_str!("../shim/shim.c") + include_str!("../shim/libc.c")
+}

@@ -1,0 +1,313 @@
+//! Happens-before as C11 has it, to find data races.
+//!
+//! Explorers order all conflicting atomic accesses. A data race is two accesses to one place, at
+//! least one a write and at least one not atomic, that no *synchronisation* orders. Vector clocks
+//! find them (Flanagan and Freund, "FastTrack", PLDI 2009; here with all last accesses to each
+//! granule of eight bytes, and the bytes that they touch). Plain accesses are checked in every
+//! execution that is explored, so they need not be steps: if no execution has a race,
+//! synchronisation orders them, and synchronisation is explored.
+//!
+//! Orders count as they are written: a relaxed store publishes nothing, unless a fence helps; an
+//! update continues a release sequence.
+
+use mazurka_core::ProcessId;
+use rustc_hash::FxHashMap;
+
+type Clock = Vec<u32>;
+
+fn join(into: &mut Clock, from: &Clock) {
+    if into.len() < from.len() {
+        into.resize(from.len(), 0);
+    }
+    for (into, from) in into.iter_mut().zip(from) {
+        *into = (*into).max(*from);
+    }
+}
+
+#[derive(Default)]
+struct ThreadClock {
+    now: Clock,
+    /// What relaxed loads have read, for an acquire fence.
+    seen: Clock,
+    /// The clock at the last release fence.
+    fenced: Clock,
+}
+
+/// An access to a granule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mark {
+    pub thread: u32,
+    time: u32,
+    /// The bytes of the granule.
+    mask: u8,
+    pub writes: bool,
+    pub atomic: bool,
+    /// Whether it gives the memory back.
+    pub frees: bool,
+    pub pc: usize,
+}
+
+#[derive(Default)]
+struct Granule {
+    epoch: u64,
+    marks: Vec<Mark>,
+}
+
+/// All clocks of an execution.
+#[derive(Default)]
+pub(crate) struct Clocks {
+    epoch: u64,
+    threads: Vec<ThreadClock>,
+    /// For each cell the clock that it publishes, and the execution.
+    cells: Vec<(u64, Clock)>,
+    granules: FxHashMap<usize, Granule>,
+}
+
+/// What an access does.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct How {
+    pub writes: bool,
+    pub atomic: bool,
+    pub frees: bool,
+    pub pc: usize,
+}
+
+/// Whether an order of C11, as the compiler passes it, acquires.
+pub(crate) fn acquires(order: i32) -> bool {
+    matches!(order, 1 | 2 | 4 | 5)
+}
+
+/// Whether it releases.
+pub(crate) fn releases(order: i32) -> bool {
+    matches!(order, 3..=5)
+}
+
+impl Clocks {
+    /// A new execution.
+    pub fn begin(&mut self) {
+        self.epoch += 1;
+        for thread in &mut self.threads {
+            thread.now.clear();
+            thread.seen.clear();
+            thread.fenced.clear();
+        }
+        // What earlier executions have touched is forgotten now and then.
+        if self.granules.len() > 1 << 16 {
+            self.granules.clear();
+        }
+        self.tick(ProcessId(0));
+    }
+
+    fn thread(&mut self, thread: ProcessId) -> &mut ThreadClock {
+        if self.threads.len() <= thread.index() {
+            self.threads
+                .resize_with(thread.index() + 1, ThreadClock::default);
+        }
+        &mut self.threads[thread.index()]
+    }
+
+    fn tick(&mut self, thread: ProcessId) {
+        let now = &mut self.thread(thread).now;
+        if now.len() <= thread.index() {
+            now.resize(thread.index() + 1, 0);
+        }
+        now[thread.index()] += 1;
+    }
+
+    /// What one thread has done happens before what another does next.
+    pub fn order(&mut self, before: ProcessId, after: ProcessId) {
+        let clock = std::mem::take(&mut self.thread(before).now);
+        let into = self.thread(after);
+        join(&mut into.now, &clock);
+        self.thread(before).now = clock;
+        self.tick(before);
+        self.tick(after);
+    }
+
+    fn cell(&mut self, cell: u32) -> &mut Clock {
+        let at = cell as usize;
+        if self.cells.len() <= at {
+            self.cells.resize_with(at + 1, Default::default);
+        }
+        let (epoch, clock) = &mut self.cells[at];
+        if *epoch != self.epoch {
+            *epoch = self.epoch;
+            clock.clear();
+        }
+        clock
+    }
+
+    /// A thread takes what a cell publishes.
+    pub fn acquire(&mut self, thread: ProcessId, cell: u32) {
+        let clock = std::mem::take(self.cell(cell));
+        join(&mut self.thread(thread).now, &clock);
+        *self.cell(cell) = clock;
+    }
+
+    /// A thread adds to what a cell publishes.
+    pub fn release(&mut self, thread: ProcessId, cell: u32) {
+        let clock = std::mem::take(&mut self.thread(thread).now);
+        join(self.cell(cell), &clock);
+        self.thread(thread).now = clock;
+        self.tick(thread);
+    }
+
+    /// An atomic access to a cell has been made: `reads`, `writes`, with this order.
+    pub fn atomic(
+        &mut self,
+        thread: ProcessId,
+        cell: u32,
+        (reads, writes): (bool, bool),
+        order: i32,
+    ) {
+        if reads {
+            let clock = std::mem::take(self.cell(cell));
+            let own = self.thread(thread);
+            join(
+                if acquires(order) {
+                    &mut own.now
+                } else {
+                    &mut own.seen
+                },
+                &clock,
+            );
+            *self.cell(cell) = clock;
+        }
+        if writes {
+            if !reads {
+                self.cell(cell).clear();
+            }
+            if releases(order) {
+                self.release(thread, cell);
+            } else {
+                let clock = std::mem::take(&mut self.thread(thread).fenced);
+                join(self.cell(cell), &clock);
+                self.thread(thread).fenced = clock;
+            }
+        }
+    }
+
+    /// A fence.
+    pub fn fence(&mut self, thread: ProcessId, order: i32) {
+        let own = self.thread(thread);
+        if acquires(order) {
+            let seen = std::mem::take(&mut own.seen);
+            join(&mut own.now, &seen);
+            own.seen = seen;
+        }
+        if releases(order) {
+            own.fenced.clone_from(&own.now);
+            self.tick(thread);
+        }
+    }
+
+    /// Notes an access of a thread. Returns an earlier one that it races with.
+    pub fn access(
+        &mut self,
+        thread: ProcessId,
+        address: usize,
+        size: usize,
+        how: How,
+    ) -> Option<Mark> {
+        let (mut at, end) = (address, address.saturating_add(size));
+        let mut race = None;
+        while at < end {
+            let next = ((at | 7) + 1).min(end);
+            let mask = (((1u16 << (next - at)) - 1) << (at & 7)) as u8;
+            race = race.or(self.touch(thread, at >> 3, mask, how));
+            at = next;
+        }
+        race
+    }
+
+    fn touch(&mut self, thread: ProcessId, granule: usize, mask: u8, how: How) -> Option<Mark> {
+        let epoch = self.epoch;
+        let now = &self.threads[thread.index()].now;
+        let granule = self.granules.entry(granule).or_default();
+        if granule.epoch != epoch {
+            granule.epoch = epoch;
+            granule.marks.clear();
+        }
+        let before = |mark: &Mark| {
+            mark.thread == thread.0
+                || mark.time <= now.get(mark.thread as usize).copied().unwrap_or(0)
+        };
+        let conflicts = |mark: &Mark| {
+            mark.mask & mask != 0
+                && (mark.writes || how.writes)
+                && !(mark.atomic && how.atomic)
+                && !before(mark)
+        };
+        let race = granule.marks.iter().copied().find(conflicts);
+        // What happens before this one and is no stronger is not needed any more.
+        granule.marks.retain(|mark| {
+            let covered = mark.mask & !mask == 0
+                && (how.writes || !mark.writes)
+                && (!how.atomic || mark.atomic);
+            !(covered && before(mark))
+        });
+        granule.marks.push(Mark {
+            thread: thread.0,
+            time: now.get(thread.index()).copied().unwrap_or(0),
+            mask,
+            writes: how.writes,
+            atomic: how.atomic,
+            frees: how.frees,
+            pc: how.pc,
+        });
+        race
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MAIN: ProcessId = ProcessId(0);
+    const CHILD: ProcessId = ProcessId(1);
+
+    fn write(clocks: &mut Clocks, thread: ProcessId, address: usize) -> bool {
+        let how = How {
+            writes: true,
+            ..How::default()
+        };
+        clocks.access(thread, address, 4, how).is_some()
+    }
+
+    fn forked() -> Clocks {
+        let mut clocks = Clocks::default();
+        clocks.begin();
+        clocks.order(MAIN, CHILD);
+        clocks
+    }
+
+    #[test]
+    fn what_synchronisation_orders_does_not_race() {
+        for (store, load, races) in [(3, 2, false), (5, 5, false), (0, 2, true), (3, 0, true)] {
+            let mut clocks = forked();
+            assert!(!write(&mut clocks, MAIN, 64));
+            clocks.atomic(MAIN, 0, (false, true), store);
+            clocks.atomic(CHILD, 0, (true, false), load);
+            assert_eq!(write(&mut clocks, CHILD, 64), races, "{store} {load}");
+        }
+    }
+
+    #[test]
+    fn fences_help_relaxed_accesses() {
+        let mut clocks = forked();
+        assert!(!write(&mut clocks, MAIN, 64));
+        clocks.fence(MAIN, 3);
+        clocks.atomic(MAIN, 0, (false, true), 0);
+        clocks.atomic(CHILD, 0, (true, false), 0);
+        clocks.fence(CHILD, 2);
+        assert!(!write(&mut clocks, CHILD, 64));
+    }
+
+    #[test]
+    fn bytes_beside_each_other_are_apart() {
+        let mut clocks = forked();
+        assert!(!write(&mut clocks, MAIN, 64));
+        assert!(!write(&mut clocks, CHILD, 68));
+        assert!(write(&mut clocks, CHILD, 66));
+    }
+}

@@ -1,0 +1,314 @@
+//! What a shared object says of itself: its symbols, and the lines of its code (DWARF 4).
+//!
+//! Only what the compiler is told to write is read (`-gdwarf-4`): sections of 64 bits, little
+//! endian. Every read is checked, since no file may bring the tool down.
+
+/// A function or variable of the program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Symbol {
+    pub address: u64,
+    pub size: u64,
+    pub name: String,
+    pub is_code: bool,
+}
+
+/// A row of a line table: from this address on, this line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Row {
+    address: u64,
+    file: u32,
+    line: u32,
+}
+
+/// The symbols and lines of an object.
+#[derive(Clone, Debug, Default)]
+pub struct Symbols {
+    /// By address.
+    symbols: Vec<Symbol>,
+    rows: Vec<Row>,
+    files: Vec<String>,
+    /// What it takes from other libraries.
+    pub needs: Vec<String>,
+}
+
+/// Reads numbers from a part of a file.
+#[derive(Clone, Copy)]
+struct Bytes<'a>(&'a [u8]);
+
+impl<'a> Bytes<'a> {
+    fn take(&mut self, n: usize) -> Option<&'a [u8]> {
+        let (first, rest) = self.0.split_at_checked(n)?;
+        self.0 = rest;
+        Some(first)
+    }
+
+    fn number(&mut self, bytes: usize) -> Option<u64> {
+        let taken = self.take(bytes)?.iter().rev();
+        Some(taken.fold(0, |all, &byte| all << 8 | u64::from(byte)))
+    }
+
+    fn uleb(&mut self) -> Option<u64> {
+        let mut all = 0;
+        for shift in (0..64).step_by(7) {
+            let byte = self.number(1)?;
+            all |= (byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                return Some(all);
+            }
+        }
+        None
+    }
+
+    fn sleb(&mut self) -> Option<i64> {
+        let (mut all, mut shift) = (0i64, 0u32);
+        while shift < 63 {
+            let byte = self.number(1)?;
+            all |= ((byte & 0x7f) as i64) << shift;
+            shift += 7;
+            if byte & 0x80 == 0 {
+                let negative = byte & 0x40 != 0;
+                return Some(if negative { all | -1 << shift } else { all });
+            }
+        }
+        None
+    }
+
+    fn text(&mut self) -> Option<String> {
+        let end = self.0.iter().position(|&byte| byte == 0)?;
+        let text = String::from_utf8_lossy(self.take(end)?).into_owned();
+        self.take(1)?;
+        Some(text)
+    }
+
+    fn at(all: &'a [u8], offset: u64) -> Option<Self> {
+        Some(Self(all.get(usize::try_from(offset).ok()?..)?))
+    }
+}
+
+/// A section: its name and what is in it.
+type Section<'a> = (String, &'a [u8]);
+
+fn sections(file: &[u8]) -> Option<Vec<Section<'_>>> {
+    if file.get(..6)? != [0x7f, b'E', b'L', b'F', 2, 1] {
+        return None;
+    }
+    let table = Bytes::at(file, 40)?.number(8)?;
+    let mut head = Bytes::at(file, 58)?;
+    let (size, count, names) = (head.number(2)?, head.number(2)?, head.number(2)?);
+    let header = |k: u64| -> Option<(u64, &[u8])> {
+        let mut header = Bytes::at(file, table.checked_add(k * size)?)?;
+        let name = header.number(4)?;
+        let kind = header.number(4)?;
+        header.take(16)?;
+        let (from, len) = (header.number(8)?, header.number(8)?);
+        // SHT_NOBITS: there is nothing in the file.
+        let len = if kind == 8 { 0 } else { len };
+        let content = Bytes::at(file, from)?.take(usize::try_from(len).ok()?)?;
+        Some((name, content))
+    };
+    let (_, names) = header(names)?;
+    (0..count)
+        .map(|k| {
+            let (name, content) = header(k)?;
+            Some((Bytes::at(names, name)?.text()?, content))
+        })
+        .collect()
+}
+
+impl Symbols {
+    /// Reads the symbols and lines of an object; none if it is no object of this machine.
+    pub fn read(file: &[u8]) -> Option<Self> {
+        let sections = sections(file)?;
+        let find = |name: &str| {
+            let found = sections.iter().find(|(known, _)| known == name);
+            found.map_or(&[][..], |(_, content)| content)
+        };
+        let mut all = Self::default();
+        all.read_symbols(find(".symtab"), find(".strtab"));
+        all.read_needs(find(".dynsym"), find(".dynstr"));
+        all.symbols.sort_by_key(|symbol| symbol.address);
+        let mut lines = Bytes(find(".debug_line"));
+        while !lines.0.is_empty() && all.read_unit(&mut lines).is_some() {}
+        all.rows.sort_by_key(|row| row.address);
+        Some(all)
+    }
+
+    fn each_symbol(
+        table: &[u8],
+        names: &[u8],
+        mut each: impl FnMut(String, [u64; 4]),
+    ) -> Option<()> {
+        let mut table = Bytes(table);
+        while !table.0.is_empty() {
+            let name = table.number(4)?;
+            let (info, _, section) = (table.number(1)?, table.number(1)?, table.number(2)?);
+            let (value, size) = (table.number(8)?, table.number(8)?);
+            each(
+                Bytes::at(names, name)?.text()?,
+                [info, section, value, size],
+            );
+        }
+        Some(())
+    }
+
+    fn read_symbols(&mut self, table: &[u8], names: &[u8]) {
+        Self::each_symbol(table, names, |name, [info, section, address, size]| {
+            let kind = info & 15;
+            if section != 0 && (kind == 1 || kind == 2) && size > 0 {
+                self.symbols.push(Symbol {
+                    address,
+                    size,
+                    name,
+                    is_code: kind == 2,
+                });
+            }
+        });
+    }
+
+    fn read_needs(&mut self, table: &[u8], names: &[u8]) {
+        Self::each_symbol(table, names, |name, [info, section, ..]| {
+            // Weak ones may be missing.
+            if section == 0 && info >> 4 == 1 && !name.is_empty() {
+                self.needs.push(name);
+            }
+        });
+    }
+
+    /// Reads the lines of one compilation unit, of DWARF 4.
+    fn read_unit(&mut self, lines: &mut Bytes<'_>) -> Option<()> {
+        let length = lines.number(4)?;
+        let mut unit = Bytes(lines.take(usize::try_from(length).ok()?)?);
+        if unit.number(2)? > 4 {
+            return Some(());
+        }
+        let header = unit.number(4)?;
+        let mut program = Bytes::at(unit.0, header)?;
+        let least = unit.number(1)?;
+        unit.take(2)?;
+        let base = unit.number(1)? as i8;
+        let (range, opcodes) = (unit.number(1)?, unit.number(1)?);
+        let operands = unit
+            .take(usize::try_from(opcodes.checked_sub(1)?).ok()?)?
+            .to_vec();
+        let mut folders = vec![String::new()];
+        loop {
+            match unit.text()? {
+                end if end.is_empty() => break,
+                folder => folders.push(folder),
+            }
+        }
+        let first = self.files.len() as u32;
+        loop {
+            let name = unit.text()?;
+            if name.is_empty() {
+                break;
+            }
+            let folder = unit.uleb()?;
+            unit.uleb()?;
+            unit.uleb()?;
+            let folder = folders.get(folder as usize).map_or("", String::as_str);
+            let path = match folder.is_empty() || name.starts_with('/') {
+                true => name,
+                false => format!("{folder}/{name}"),
+            };
+            self.files.push(path);
+        }
+        let start = Row {
+            address: 0,
+            file: first,
+            line: 1,
+        };
+        let mut row = start;
+        let (base, range) = (i64::from(base), range.max(1));
+        while !program.0.is_empty() {
+            let opcode = program.number(1)?;
+            if opcode >= opcodes {
+                let adjusted = opcode - opcodes;
+                row.address = row.address.wrapping_add(adjusted / range * least);
+                let by = base + (adjusted % range) as i64;
+                row.line = row.line.wrapping_add_signed(by as i32);
+                self.rows.push(row);
+                continue;
+            }
+            match opcode {
+                0 => {
+                    let length = program.uleb()?;
+                    let mut extended = Bytes(program.take(usize::try_from(length).ok()?)?);
+                    match extended.number(1)? {
+                        1 => {
+                            // After the end of a sequence nothing is known.
+                            self.rows.push(Row { line: 0, ..row });
+                            row = start;
+                        }
+                        2 => row.address = extended.number(8)?,
+                        _ => {}
+                    }
+                }
+                1 => self.rows.push(row),
+                2 => row.address = row.address.wrapping_add(program.uleb()? * least),
+                3 => row.line = row.line.wrapping_add_signed(program.sleb()? as i32),
+                4 => row.file = first + (program.uleb()? as u32).saturating_sub(1),
+                8 => row.address += (255 - opcodes) / range * least,
+                9 => row.address = row.address.wrapping_add(program.number(2)?),
+                other => {
+                    let count = operands.get(other as usize - 1).copied().unwrap_or(0);
+                    for _ in 0..count {
+                        program.uleb()?;
+                    }
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// The symbol that an address is in.
+    pub fn symbol(&self, address: u64) -> Option<&Symbol> {
+        let after = self
+            .symbols
+            .partition_point(|symbol| symbol.address <= address);
+        let mut before = self.symbols[..after].iter().rev().take(4);
+        before.find(|symbol| address < symbol.address + symbol.size)
+    }
+
+    /// The names of all symbols.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.symbols.iter().map(|symbol| symbol.name.as_str())
+    }
+
+    /// The address of a symbol.
+    pub fn address(&self, name: &str) -> Option<u64> {
+        let found = self.symbols.iter().find(|symbol| symbol.name == name);
+        found.map(|symbol| symbol.address)
+    }
+
+    /// The file and the line of an address.
+    pub fn line(&self, address: u64) -> Option<(&str, u32)> {
+        let after = self.rows.partition_point(|row| row.address <= address);
+        let row = self.rows[..after].last()?;
+        let file = self.files.get(row.file as usize)?;
+        (row.line > 0).then_some((file, row.line))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_object_is_refused() {
+        assert!(Symbols::read(b"").is_none());
+        assert!(Symbols::read(&[0x7f; 100]).is_none());
+        let mut object = vec![0x7f, b'E', b'L', b'F', 2, 1];
+        object.resize(64, 0xff);
+        assert!(Symbols::read(&object).is_none());
+    }
+
+    #[test]
+    fn numbers_of_any_length_are_read() {
+        let mut bytes = Bytes(&[0xe5, 0x8e, 0x26, 0x7f, 0x80, 0x7f]);
+        assert_eq!(bytes.uleb(), Some(624_485));
+        assert_eq!(bytes.sleb(), Some(-1));
+        assert_eq!(bytes.sleb(), Some(-128));
+        assert_eq!(bytes.uleb(), None);
+    }
+}

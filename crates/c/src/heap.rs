@@ -1,0 +1,200 @@
+//! The memory of the program's threads: a stack and a heap each, at fixed addresses.
+//!
+//! Where a block is depends on the thread and on what it has allocated before, and on nothing that
+//! other threads do: so allocations of different threads commute. Nothing is reused within an
+//! execution, so what was freed is known for ever. Blocks are filled with zeros, and there is a gap
+//! after each, which nothing may touch.
+
+use corosensei::stack::{Stack, StackPointer};
+
+use crate::calls::BASE;
+
+/// The table of functions is in the first region, threads have the others.
+const REGION: usize = 1 << 28;
+const STACK: usize = 8 << 20;
+const GUARD: usize = 1 << 16;
+/// Code of the runtime runs on a stack of its own, which is below the guard.
+const RUNTIME: usize = 1 << 17;
+const HEAP: usize = REGION - STACK - GUARD - RUNTIME;
+/// A frame of the program may reach so far below what is known of its stack.
+const MARGIN: usize = 4096;
+/// Between two blocks.
+const GAP: usize = 32;
+
+/// A stack at a fixed address.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FixedStack {
+    base: StackPointer,
+    limit: StackPointer,
+}
+
+// SAFETY: the memory between the two is mapped and never unmapped, and each thread has its own.
+unsafe impl Stack for FixedStack {
+    fn base(&self) -> StackPointer {
+        self.base
+    }
+
+    fn limit(&self) -> StackPointer {
+        self.limit
+    }
+}
+
+/// A block of a heap.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Block {
+    pub address: usize,
+    pub size: usize,
+    /// Where it was allocated.
+    pub made: usize,
+    /// Where it was freed.
+    pub freed: Option<usize>,
+}
+
+/// What an address in a heap is.
+pub(crate) enum Found<'a> {
+    /// In a block.
+    Block(&'a mut Block),
+    /// In no block: the last one before it.
+    Gap(Option<Block>),
+}
+
+/// The memory of a thread.
+pub(crate) struct Region {
+    start: usize,
+    used: usize,
+    blocks: Vec<Block>,
+}
+
+/// Maps memory at a fixed address.
+pub(crate) fn map(address: usize, size: usize, guard: bool) -> bool {
+    let access = match guard {
+        true => libc::PROT_NONE,
+        false => libc::PROT_READ | libc::PROT_WRITE,
+    };
+    let flags =
+        libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
+    // SAFETY: nothing that is mapped is replaced.
+    let got = unsafe { libc::mmap(address as *mut libc::c_void, size, access, flags, -1, 0) };
+    got as usize == address
+}
+
+/// The thread whose memory an address is in.
+#[inline]
+pub(crate) fn thread_of(address: usize) -> Option<usize> {
+    address
+        .checked_sub(BASE + REGION)
+        .map(|offset| offset / REGION)
+}
+
+/// Whether an address in the memory of a thread is on its stack.
+#[inline]
+pub(crate) fn is_stack(address: usize) -> bool {
+    (address - BASE) % REGION >= HEAP
+}
+
+impl Region {
+    /// Maps the memory of a thread; none if there is not enough.
+    pub fn new(thread: usize) -> Option<Self> {
+        let start = BASE + REGION * (thread + 1);
+        let all = map(start, HEAP, false)
+            && map(start + HEAP, RUNTIME, false)
+            && map(start + HEAP + RUNTIME, GUARD, true)
+            && map(start + HEAP + RUNTIME + GUARD, STACK, false);
+        all.then_some(Self {
+            start,
+            used: 0,
+            blocks: Vec::new(),
+        })
+    }
+
+    /// Where the stack begins: its highest address.
+    pub fn stack_base(&self) -> usize {
+        self.start + REGION
+    }
+
+    /// The same of the stack of the runtime.
+    pub fn runtime_stack(&self) -> usize {
+        self.start + HEAP + RUNTIME
+    }
+
+    /// Makes the stack as if it were new, if it was used down to this address.
+    pub fn clean_stack(&self, lowest: usize) {
+        let base = self.stack_base();
+        let Some(used) = base.checked_sub(lowest) else {
+            return;
+        };
+        let size = (used + MARGIN).min(STACK);
+        // SAFETY: the memory is mapped, and no code runs there.
+        unsafe { std::ptr::write_bytes((base - size) as *mut u8, 0, size) };
+    }
+
+    pub fn stack(&self) -> FixedStack {
+        let pointer = |address| StackPointer::new(address).expect("an address that is not 0");
+        FixedStack {
+            base: pointer(self.stack_base()),
+            limit: pointer(self.start + HEAP),
+        }
+    }
+
+    /// How much is used, and by how many blocks.
+    pub fn mark(&self) -> (usize, usize) {
+        (self.used, self.blocks.len())
+    }
+
+    /// What is in the heap.
+    pub fn content(&self) -> &[u8] {
+        // SAFETY: the memory is mapped, and no code of the program runs.
+        unsafe { std::slice::from_raw_parts(self.start as *const u8, self.used) }
+    }
+
+    /// Starts again with these blocks.
+    pub fn restore(&mut self, (used, blocks): (usize, usize), content: &[u8]) {
+        self.used = used;
+        self.blocks.truncate(blocks);
+        self.blocks.iter_mut().for_each(|block| block.freed = None);
+        // SAFETY: as above; the content was taken from here.
+        unsafe {
+            let to = self.start as *mut u8;
+            std::ptr::copy_nonoverlapping(content.as_ptr(), to, content.len());
+        }
+    }
+
+    /// Allocates a block; none if there is no memory.
+    pub fn allocate(&mut self, size: usize, align: usize, pc: usize) -> Option<usize> {
+        let align = align.max(16);
+        if !align.is_power_of_two() || size > HEAP || align > HEAP {
+            return None;
+        }
+        let address = (self.start + self.used).next_multiple_of(align);
+        let end = address + size.next_multiple_of(16) + GAP;
+        if end > self.start + HEAP {
+            return None;
+        }
+        self.used = end - self.start;
+        self.blocks.push(Block {
+            address,
+            size,
+            made: pc,
+            freed: None,
+        });
+        // SAFETY: the memory is mapped and in no other block.
+        unsafe { std::ptr::write_bytes(address as *mut u8, 0, size) };
+        Some(address)
+    }
+
+    /// The block that an address is in.
+    #[inline]
+    pub fn find(&mut self, address: usize) -> Found<'_> {
+        let after = self
+            .blocks
+            .partition_point(|block| block.address <= address);
+        let Some(last) = after.checked_sub(1) else {
+            return Found::Gap(None);
+        };
+        let block = &mut self.blocks[last];
+        match address < block.address + block.size || address == block.address {
+            true => Found::Block(block),
+            false => Found::Gap(Some(*block)),
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! A program that is loaded: its code, and its writable memory, which starts each execution as it
+//! was after loading.
+
+use std::ffi::CString;
+
+use crate::LoadError;
+use crate::elf::Symbols;
+
+/// A part of the writable memory, and what was in it after loading.
+struct Segment {
+    address: usize,
+    content: Vec<u8>,
+}
+
+/// The type of `main`: the number of arguments, the arguments and the environment.
+pub(crate) type Main = extern "C" fn(i32, *const *const u8, *const *const u8) -> i32;
+
+/// The loaded program.
+pub(crate) struct Image {
+    pub base: usize,
+    pub symbols: Symbols,
+    segments: Vec<Segment>,
+    /// The block of thread-local variables, of the one real thread, and what new threads find.
+    pub tls: usize,
+    pub tls_content: Vec<u8>,
+    pub main: Main,
+    pub destructors: Option<extern "C" fn()>,
+}
+
+/// A thread-local variable, as the loader names it.
+#[repr(C)]
+struct TlsIndex {
+    module: usize,
+    offset: usize,
+}
+
+unsafe extern "C" {
+    fn __tls_get_addr(index: *const TlsIndex) -> *mut libc::c_void;
+}
+
+/// What `dl_iterate_phdr` is asked for.
+struct Wanted {
+    base: usize,
+    found: Vec<(usize, usize)>,
+    relro: (usize, usize),
+    tls: (usize, usize),
+}
+
+extern "C" fn look(info: *mut libc::dl_phdr_info, _: usize, data: *mut libc::c_void) -> i32 {
+    // SAFETY: the loader gives a description of an object, and `data` is the `Wanted` of `open`.
+    unsafe {
+        let (info, wanted) = (&*info, &mut *data.cast::<Wanted>());
+        if info.dlpi_addr as usize != wanted.base {
+            return 0;
+        }
+        let headers = std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into());
+        for header in headers {
+            let (at, size) = (
+                wanted.base + header.p_vaddr as usize,
+                header.p_memsz as usize,
+            );
+            match header.p_type {
+                libc::PT_LOAD if header.p_flags & libc::PF_W != 0 => wanted.found.push((at, size)),
+                libc::PT_GNU_RELRO => wanted.relro = (at, size),
+                // The block of this thread may not be there yet.
+                libc::PT_TLS => {
+                    let block = __tls_get_addr(&TlsIndex {
+                        module: info.dlpi_tls_modid,
+                        offset: 0,
+                    });
+                    wanted.tls = (block as usize, size);
+                }
+                _ => {}
+            }
+        }
+        1
+    }
+}
+
+impl Image {
+    /// No program.
+    pub fn none() -> Self {
+        extern "C" fn nothing(_: i32, _: *const *const u8, _: *const *const u8) -> i32 {
+            0
+        }
+        Self {
+            base: 0,
+            symbols: Symbols::default(),
+            segments: Vec::new(),
+            tls: 0,
+            tls_content: Vec::new(),
+            main: nothing,
+            destructors: None,
+        }
+    }
+
+    /// Loads an object with these symbols. Its constructors run.
+    pub fn open(path: &str, symbols: Symbols) -> Result<Self, LoadError> {
+        let name = CString::new(path).map_err(|_| LoadError::NoObject)?;
+        // SAFETY: the strings end with 0, and the object is never closed.
+        unsafe {
+            let handle = libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL);
+            if handle.is_null() {
+                let why = std::ffi::CStr::from_ptr(libc::dlerror());
+                return Err(LoadError::Loader(why.to_string_lossy().into_owned()));
+            }
+            let main = libc::dlsym(handle, c"main".as_ptr());
+            if main.is_null() {
+                return Err(LoadError::NoMain);
+            }
+            let mut info: libc::Dl_info = std::mem::zeroed();
+            libc::dladdr(main, &mut info);
+            let base = info.dli_fbase as usize;
+            let mut wanted = Wanted {
+                base,
+                found: Vec::new(),
+                relro: (0, 0),
+                tls: (0, 0),
+            };
+            libc::dl_iterate_phdr(Some(look), (&raw mut wanted).cast());
+            let (tls, tls_size) = wanted.tls;
+            if tls_size > 0 && tls == 0 {
+                return Err(LoadError::ThreadLocal);
+            }
+            let copy = |at: usize, size: usize| match size {
+                0 => Vec::new(),
+                _ => std::slice::from_raw_parts(at as *const u8, size).to_vec(),
+            };
+            let relro_end = (wanted.relro.0 + wanted.relro.1) & !4095;
+            let segments = wanted.found.iter().map(|&(at, size)| {
+                // The first part may be read-only once the object is loaded.
+                let start = if wanted.relro.0 <= at && at < relro_end {
+                    relro_end
+                } else {
+                    at
+                };
+                let size = (at + size).saturating_sub(start);
+                Segment {
+                    address: start,
+                    content: copy(start, size),
+                }
+            });
+            let segments = segments.collect();
+            let destructors = symbols.address("mazurka_destructors");
+            Ok(Self {
+                main: std::mem::transmute::<*mut libc::c_void, Main>(main),
+                destructors: destructors
+                    .map(|at| std::mem::transmute::<usize, extern "C" fn()>(base + at as usize)),
+                tls_content: copy(tls, tls_size),
+                tls,
+                segments,
+                base,
+                symbols,
+            })
+        }
+    }
+
+    /// Puts the writable memory back.
+    pub fn restore(&self) {
+        for segment in &self.segments {
+            // SAFETY: the segment is mapped and writable as long as the object is loaded, and none
+            // of its code runs.
+            unsafe {
+                let to = segment.address as *mut u8;
+                std::ptr::copy_nonoverlapping(segment.content.as_ptr(), to, segment.content.len());
+            }
+        }
+    }
+
+    /// Whether an address is in the thread-local variables.
+    pub fn is_thread_local(&self, address: usize) -> bool {
+        address.wrapping_sub(self.tls) < self.tls_content.len()
+    }
+}

@@ -1,0 +1,151 @@
+//! Native C and C++ programs: every execution of their threads that is really different.
+//!
+//! A C compiler already instruments code: `-fsanitize=thread` turns each access to memory into a
+//! call of a `__tsan_…` function. The *shim* ([`shim_source`]) provides these functions, those of
+//! the thread library and parts of the C library; it is linked into the program with hidden
+//! visibility. The program is loaded into a process of its own ([`load`]), its threads are
+//! coroutines, and its writable memory is put back before each execution. [`Machine`] is then an
+//! [`Execution`](mazurka_core::Execution) that every explorer runs.
+//!
+//! - `calls`: the numbers that shim and runtime share.
+//! - `elf`: symbols and lines of the program.
+//! - `image`: the loaded program. `heap`: the memory of its threads.
+//! - `world`: the state of an execution. `access`: accesses to memory. `objects`: mutexes, threads.
+//! - `clock`: data races. `spin`: loops that wait. `trap`: faults.
+//! - `machine`: executions. `tell`: the same in words.
+//!
+//! Only on Linux with x86-64, and not in a static build: elsewhere [`load`] says so.
+
+mod calls;
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[allow(unsafe_code)]
+mod access;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod clock;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod elf;
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+mod elsewhere;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[allow(unsafe_code)]
+mod heap;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[allow(unsafe_code)]
+mod image;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod known;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[allow(unsafe_code)]
+mod load;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[allow(unsafe_code)]
+mod machine;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[allow(unsafe_code)]
+mod objects;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod spin;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod tell;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[allow(unsafe_code)]
+mod trap;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[allow(unsafe_code)]
+mod world;
+
+pub use calls::shim_source;
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+pub use elsewhere::{Machine, load};
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub use load::load;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub use machine::Machine;
+
+/// How the shim is compiled: it does not use registers that its callers keep values in.
+pub const SHIM_FLAGS: [&str; 14] = [
+    "-O1",
+    "-fPIC",
+    "-fvisibility=hidden",
+    "-fno-builtin",
+    "-ffunction-sections",
+    "-w",
+    "-fomit-frame-pointer",
+    "-fno-stack-protector",
+    "-ffixed-rbx",
+    "-ffixed-rbp",
+    "-ffixed-r12",
+    "-ffixed-r13",
+    "-ffixed-r14",
+    "-ffixed-r15",
+];
+
+/// Whether this build of the tool can run C.
+pub const RUNS_HERE: bool = cfg!(all(
+    target_os = "linux",
+    target_arch = "x86_64",
+    not(target_feature = "crt-static")
+));
+
+/// Why a search is broken off.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// It has to start again, and will know more.
+    Restart,
+    /// The program does what is not controlled.
+    Refused(String),
+}
+
+/// How to explore a program.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// Data races are no failures: plain accesses that race are steps.
+    pub allow_races: bool,
+    /// The values of `__VERIFIER_nondet_…`, by the name of the type: least and greatest.
+    pub inputs: Vec<(String, i64, i64)>,
+}
+
+/// Why a program cannot be run.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LoadError {
+    /// Another system.
+    #[error(
+        "C programs are explored on Linux with x86-64 only, by a tool that is not linked statically"
+    )]
+    NotHere,
+    /// Not a shared object.
+    #[error("the compiled program is no shared object of this machine")]
+    NoObject,
+    /// The loader refuses it.
+    #[error("the compiled program cannot be loaded: {0}")]
+    Loader(String),
+    /// It has no `main`.
+    #[error("the program has no `main`: write a small one that calls what is to be checked")]
+    NoMain,
+    /// Its thread-local variables are nowhere.
+    #[error("the thread-local variables of the program cannot be found")]
+    ThreadLocal,
+    /// It calls what is not controlled.
+    #[error(
+        "the program calls {}, which Mazurka does not control: leave it out of what is checked, or define a stand-in",
+        names(.0)
+    )]
+    Uncontrolled(Vec<String>),
+    /// A function that SV-COMP takes for atomic.
+    #[error(
+        "`{0}` is atomic by its name in SV-COMP, and not here: put __VERIFIER_atomic_begin() and __VERIFIER_atomic_end() into it"
+    )]
+    AtomicByName(String),
+    /// There is no memory where the program's is to be.
+    #[error("the addresses that C programs are given are not free in this process")]
+    NoMemory,
+    /// There is one already.
+    #[error("one program can be loaded into a process")]
+    Second,
+}
+
+fn names(all: &[String]) -> String {
+    let all: Vec<String> = all.iter().map(|name| format!("`{name}`")).collect();
+    all.join(", ")
+}

@@ -1,0 +1,78 @@
+//! Loads a compiled program into this process.
+
+use mazurka_core::ProcessId;
+
+use crate::calls::{BASE, STACK_ENTRY};
+use crate::image::Image;
+use crate::machine::{Machine, table};
+use crate::world::{World, install, is_there, world};
+use crate::{LoadError, RUNS_HERE, Settings, heap, known, trap};
+
+/// Loads a program that was compiled with the shim: `path` is a shared object, `file` its content.
+/// Its constructors run now.
+pub fn load(path: &str, file: &[u8], settings: Settings) -> Result<(), LoadError> {
+    if !RUNS_HERE {
+        return Err(LoadError::NotHere);
+    }
+    if is_there() {
+        return Err(LoadError::Second);
+    }
+    let symbols = crate::elf::Symbols::read(file).ok_or(LoadError::NoObject)?;
+    let unknown = known::unknown(&symbols.needs);
+    if !unknown.is_empty() {
+        return Err(LoadError::Uncontrolled(unknown));
+    }
+    let begin = "__VERIFIER_atomic_begin";
+    let by_name = symbols.names().find(|name| {
+        name.starts_with("__VERIFIER_atomic_") && *name != begin && *name != "__VERIFIER_atomic_end"
+    });
+    if let Some(name) = by_name {
+        return Err(LoadError::AtomicByName(name.to_owned()));
+    }
+    let sections = symbols.address(begin).is_some();
+    if !heap::map(BASE, 4096, false) {
+        return Err(LoadError::NoMemory);
+    }
+    // SAFETY: the page has just been mapped, and is larger than the table.
+    unsafe { *(BASE as *mut [usize; 7]) = table() };
+    // Constructors allocate, so there is a world before the program is loaded.
+    let mut new = World::new(Image::none(), settings);
+    if !new.make_room(ProcessId(0)) {
+        return Err(LoadError::NoMemory);
+    }
+    if sections {
+        new.sections = Some(new.object(usize::MAX - (1 << 20)));
+    }
+    // SAFETY: as above.
+    unsafe { *(STACK_ENTRY as *mut usize) = new.threads[0].region.runtime_stack() };
+    install(new);
+    let image = Image::open(path, symbols)?;
+    let world = world();
+    world.image = image;
+    let region = &world.threads[0].region;
+    world.initial_heap = (region.mark(), region.content().to_vec());
+    world.initial_keys = world.keys.len();
+    world.in_model = true;
+    trap::install();
+    Ok(())
+}
+
+impl Machine {
+    /// The same for single runs, in which it does not matter that some steps have guards.
+    pub fn for_runs() -> Option<Self> {
+        if is_there() {
+            world().learned.guarded = true;
+        }
+        Self::of_loaded()
+    }
+
+    /// Whether which accesses are steps is found out by searching.
+    pub fn learns_steps(&self) -> bool {
+        world().settings.allow_races
+    }
+
+    /// A machine for the program that was loaded; none if there is none.
+    pub fn of_loaded() -> Option<Self> {
+        is_there().then(Self::new)
+    }
+}

@@ -1,0 +1,509 @@
+//! The program as an [`Execution`]: going back is running it again.
+
+use corosensei::{Coroutine, CoroutineResult};
+use mazurka_core::{
+    Access, Claims, Event, Execution, Fingerprint, Mishap, MishapKind, ProcessId, ProcessTable,
+    Promises, Semantics, Status, StepError, Wait,
+};
+
+use crate::calls::STACK_ENTRY;
+use crate::heap::Region;
+use crate::objects::{end_thread, exit};
+use crate::spin::Spin;
+use crate::world::{Failure, Life, Pending, Request, Thread, is_there, world};
+use crate::{Stop, access, objects, trap};
+
+/// The functions of the table, in the order of `calls::ENTRIES`.
+pub(crate) fn table() -> [usize; 7] {
+    [
+        access::turn as *const () as usize,
+        access::did as *const () as usize,
+        access::plain as *const () as usize,
+        objects::halt as *const () as usize,
+        objects::ask as *const () as usize,
+        objects::start as *const () as usize,
+        0,
+    ]
+}
+
+/// Whether an address is in the code of the program.
+pub(crate) fn is_program(pc: usize) -> bool {
+    is_there()
+        && world()
+            .image
+            .symbols
+            .symbol(world().address_of(pc))
+            .is_some()
+}
+
+/// The program in one of its executions.
+///
+/// There is one program in a process. A second machine takes it over from the first, which runs its
+/// execution again when it is asked next; both must be used by one thread.
+#[derive(Debug)]
+pub struct Machine {
+    number: u64,
+    events: Vec<Event>,
+    len: usize,
+    /// The number of events after which the threads stand, if they do.
+    live: std::cell::Cell<Option<usize>>,
+    initial: Vec<Mishap>,
+    guards: Vec<Access>,
+}
+
+impl Machine {
+    /// The program that was loaded, in its initial state.
+    pub(crate) fn new() -> Self {
+        static NUMBERS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
+        let mut machine = Self {
+            number: NUMBERS.fetch_add(1, std::sync::atomic::Ordering::Relaxed),
+            events: Vec::new(),
+            len: 0,
+            live: std::cell::Cell::new(None),
+            initial: Vec::new(),
+            guards: Vec::new(),
+        };
+        machine.start_again();
+        machine
+    }
+
+    /// Starts again with what was learned.
+    pub fn start_again(&mut self) {
+        let world = world();
+        if world.stop == Some(Stop::Restart) {
+            world.stop = None;
+            world.forget_places();
+        }
+        (self.len, self.initial) = (0, Vec::new());
+        self.guards = match world.learned.guarded || world.sections.is_some() {
+            true => vec![Access::ANYTHING],
+            false => Vec::new(),
+        };
+        self.begin();
+        self.initial.clone_from(&self::world().effects.mishaps);
+        if self::world().stop.is_some() {
+            self.initial.push(broken_off());
+        }
+        self.live.set(Some(0));
+    }
+
+    /// Why the last search was broken off, if the program was the reason.
+    pub fn stopped(&self) -> Option<Stop> {
+        world().stop.clone()
+    }
+
+    /// Lets the threads tell what they do.
+    pub(crate) fn record(on: bool) {
+        world().recording = on;
+    }
+
+    fn begin(&self) {
+        let world = world();
+        world.owner = self.number;
+        world.begin();
+        start(ProcessId(0));
+        run(ProcessId(0));
+        self::world().settle();
+    }
+
+    /// Makes the threads stand where the events end.
+    #[inline]
+    fn revive(&self) {
+        if self.live.get() == Some(self.len) && world().owner == self.number {
+            return;
+        }
+        self.run_again();
+    }
+
+    #[cold]
+    fn run_again(&self) {
+        let recording = std::mem::take(&mut world().recording);
+        self.begin();
+        for event in &self.events[..self.len] {
+            let world = world();
+            if world.status(event.process) != Status::Ready {
+                let what =
+                    "the program does not do the same again with the same schedule".to_owned();
+                world.stop = Some(Stop::Refused(what));
+                break;
+            }
+            world.effects.clear();
+            let wanted = event.outcomes.iter().map(|outcome| outcome.value);
+            world.effects.wanted.extend(wanted);
+            world.begin_step(event.process);
+            run(event.process);
+            self::world().settle();
+        }
+        world().recording = recording;
+        self.live.set(Some(self.len));
+    }
+}
+
+/// The mishap of a step that ends the search.
+fn broken_off() -> Mishap {
+    Mishap {
+        process: None,
+        kind: MishapKind::BrokenOff,
+        site: 0,
+    }
+}
+
+impl crate::world::Effects {
+    pub(crate) fn clear(&mut self) {
+        self.wanted.clear();
+        self.outcomes.clear();
+        self.touched.clear();
+        self.untouched = false;
+        self.joined.clear();
+        self.spawned.clear();
+        self.mishaps.clear();
+        self.notes.clear();
+        self.values = None;
+        self.made = None;
+    }
+}
+
+impl crate::world::World {
+    /// Starts a new execution.
+    fn begin(&mut self) {
+        self.epoch += 1;
+        for thread in &mut self.threads {
+            if let Some(mut coroutine) = thread.coroutine.take() {
+                // SAFETY: what is on its stack is C's, which has no destructors that must run, and
+                // our own frames there own nothing.
+                unsafe { coroutine.force_reset() };
+            }
+            thread.life = Life::Unborn;
+            thread.region.restore((0, 0), &[]);
+            thread
+                .region
+                .clean_stack(std::mem::replace(&mut thread.lowest, usize::MAX));
+        }
+        self.image.restore();
+        let (mark, content) = &self.initial_heap;
+        self.threads[0].region.restore(*mark, content);
+        (self.loaded, self.current) = (ProcessId(0), ProcessId(0));
+        self.put_thread_locals(ProcessId(0), true);
+        self.effects.clear();
+        self.clocks.begin();
+        (self.alive, self.started) = (0, 0);
+        (self.exited, self.finished, self.in_section) = (false, false, false);
+        self.keys.truncate(self.initial_keys);
+        self.output = Fingerprint::EMPTY;
+        self.exit_code = 0;
+    }
+
+    /// Puts the thread-local variables of a thread in place.
+    fn put_thread_locals(&mut self, process: ProcessId, fresh: bool) {
+        let size = self.image.tls_content.len();
+        if size == 0 {
+            return;
+        }
+        let block = self.image.tls as *mut u8;
+        // SAFETY: the block has this size, and belongs to this real thread; no thread of the
+        // program runs.
+        unsafe {
+            if !fresh && self.loaded != process {
+                let old = &mut self.threads[self.loaded.index()].tls;
+                old.resize(size, 0);
+                std::ptr::copy_nonoverlapping(block, old.as_mut_ptr(), size);
+                let new = &self.threads[process.index()].tls;
+                std::ptr::copy_nonoverlapping(new.as_ptr(), block, size);
+            } else if fresh {
+                let content = self.image.tls_content.as_ptr();
+                std::ptr::copy_nonoverlapping(content, block, size);
+            }
+        }
+        self.loaded = process;
+    }
+
+    /// Makes room for a thread. Returns false if there is no memory.
+    pub(crate) fn make_room(&mut self, process: ProcessId) -> bool {
+        while self.threads.len() <= process.index() {
+            let Some(region) = Region::new(self.threads.len()) else {
+                return false;
+            };
+            let token_cell = self.object(usize::MAX - self.threads.len());
+            self.threads.push(Thread {
+                life: Life::Unborn,
+                pending: Pending::new("start", 0, 0),
+                yielder: std::ptr::null(),
+                coroutine: None,
+                region,
+                routine: None,
+                result: 0,
+                steps: 0,
+                children: 0,
+                detached: false,
+                joined: false,
+                token_cell,
+                awaiting: false,
+                token: false,
+                errno: 0,
+                tls: Vec::new(),
+                keys: Vec::new(),
+                spin: Spin::default(),
+                access: (0, 0, 0),
+                lowest: usize::MAX,
+                top: 0,
+                started: 0,
+            });
+        }
+        true
+    }
+
+    fn begin_step(&mut self, process: ProcessId) {
+        let thread = &mut self.threads[process.index()];
+        thread.steps += 1;
+        self.effects.made = Some(thread.pending);
+    }
+}
+
+/// Starts a thread: `main`, or what the current thread has asked for.
+fn start(process: ProcessId) {
+    let world = world();
+    let asked = world.start.take();
+    if !world.make_room(process) {
+        let what = "there is no memory for one more thread".to_owned();
+        world.stop = Some(Stop::Refused(what));
+        return;
+    }
+    let content = world.image.tls_content.clone();
+    let thread = &mut world.threads[process.index()];
+    thread.life = Life::Alive;
+    (thread.steps, thread.children, thread.result) = (0, 0, 0);
+    (thread.detached, thread.joined) = (false, false);
+    (thread.awaiting, thread.token, thread.errno) = (false, false, 0);
+    thread.keys.clear();
+    thread.spin.progress();
+    thread.tls = content;
+    if let Some((routine, detached, pc)) = asked {
+        (thread.routine, thread.detached, thread.started) = (Some(routine), detached, pc);
+    }
+    let routine = asked.map(|(routine, ..)| routine);
+    let main = world.image.main;
+    let coroutine = Coroutine::with_stack(thread.region.stack(), move |yielder, ()| {
+        let top = 0u8;
+        {
+            let thread = self::world().me();
+            thread.yielder = yielder;
+            // Above it is what corosensei notes at each resumption.
+            thread.top = std::hint::black_box(&raw const top) as usize;
+        }
+        let result = match routine {
+            Some((function, argument)) => function(argument),
+            None => {
+                let arguments = [c"program".as_ptr().cast::<u8>(), std::ptr::null()];
+                let nothing = [std::ptr::null::<u8>()];
+                let code = main(1, arguments.as_ptr(), nothing.as_ptr());
+                exit(code.into());
+                0
+            }
+        };
+        end_thread(result);
+    });
+    thread.coroutine = Some(coroutine);
+    world.alive += 1;
+    world.started += 1;
+}
+
+/// Runs a thread up to its next operation.
+fn run(process: ProcessId) {
+    loop {
+        let world = world();
+        let Some(mut coroutine) = world.threads[process.index()].coroutine.take() else {
+            return;
+        };
+        world.current = process;
+        world.put_thread_locals(process, false);
+        // SAFETY: errno is the real thread's own.
+        unsafe { *libc::__errno_location() = world.threads[process.index()].errno };
+        // SAFETY: the table is mapped (`load`).
+        unsafe {
+            *(STACK_ENTRY as *mut usize) = world.threads[process.index()].region.runtime_stack()
+        };
+        trap::enter(coroutine.trap_handler());
+        let result = coroutine.resume(());
+        let trapped = trap::leave();
+        let world = self::world();
+        // SAFETY: as above.
+        world.threads[process.index()].errno = unsafe { *libc::__errno_location() };
+        if let Some(trap) = trapped {
+            let (message, pc) = trap.words();
+            world.current = process;
+            world.halt(MishapKind::Failure, Failure { message, pc });
+            return;
+        }
+        match result {
+            CoroutineResult::Return(()) => return,
+            CoroutineResult::Yield(request) => {
+                world.threads[process.index()].coroutine = Some(coroutine);
+                if let Request::Turn = request {
+                    return;
+                }
+            }
+        }
+        let number = world.threads[process.index()].children;
+        world.threads[process.index()].children += 1;
+        let child = world.table.child(process, number);
+        start(child);
+        let world = self::world();
+        if world.stop.is_some() && world.threads.len() <= child.index() {
+            return;
+        }
+        world.clocks.order(process, child);
+        world.effects.spawned.push(child);
+        run(child);
+        self::world().last_child = child;
+    }
+}
+
+impl Promises for Machine {
+    fn guards(&self) -> &[Access] {
+        &self.guards
+    }
+}
+
+impl Execution for Machine {
+    fn processes(&self) -> &ProcessTable {
+        &world().table
+    }
+
+    #[inline]
+    fn status(&self, process: ProcessId) -> Status {
+        self.revive();
+        world().status(process)
+    }
+
+    fn is_final(&self) -> bool {
+        self.revive();
+        let world = world();
+        let halted = |thread: &Thread| matches!(thread.life, Life::Failed | Life::Discarded);
+        (world.alive == 0 || world.finished) && !world.threads.iter().any(halted)
+    }
+
+    fn claims(&self, process: ProcessId, into: &mut Claims) {
+        self.revive();
+        world().claims(process, into);
+    }
+
+    fn wait(&self, process: ProcessId) -> Wait {
+        self.revive();
+        world().wait(process)
+    }
+
+    fn joins(&self, process: ProcessId, into: &mut Vec<ProcessId>) {
+        self.revive();
+        into.clear();
+        if let crate::world::Until::Ended(other) = world().threads[process.index()].pending.until {
+            into.push(other);
+        }
+    }
+
+    fn step(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<&Event, StepError> {
+        self.revive();
+        if self.events.len() == self.len {
+            self.events.push(Event::new(process, 0));
+        }
+        let event = &mut self.events[self.len];
+        {
+            let world = world();
+            event.reset(process, 0);
+            if world.stop.is_some() {
+                event.mishaps.push(broken_off());
+                self.len += 1;
+                self.live.set(None);
+                return Ok(&self.events[self.len - 1]);
+            }
+            if world.status(process) != Status::Ready {
+                return Err(StepError::NotReady);
+            }
+            event.number = world.threads[process.index()].steps;
+            event.wait = world.wait(process);
+            world.claims(process, &mut event.claims);
+            let pending = &world.threads[process.index()].pending;
+            event.touched.extend(pending.access);
+            event.touched.extend(pending.second);
+            world.effects.clear();
+            world.effects.wanted.extend_from_slice(outcomes);
+            world.begin_step(process);
+        }
+        run(process);
+        let world = world();
+        world.settle();
+        let effects = &mut world.effects;
+        if effects.untouched {
+            event.touched.clear();
+        }
+        event.touched.append(&mut effects.touched);
+        event.outcomes.append(&mut effects.outcomes);
+        event.spawned.append(&mut effects.spawned);
+        event.joined.append(&mut effects.joined);
+        event.mishaps.append(&mut effects.mishaps);
+        if let [access] = event.claims[..]
+            && access.len == 1
+        {
+            event.claims_key = 1 + access.first * 4 + access.kind as u32;
+        }
+        if world.stop.is_some() {
+            event.mishaps.push(broken_off());
+        }
+        self.len += 1;
+        self.live.set(Some(self.len));
+        Ok(&self.events[self.len - 1])
+    }
+
+    #[inline]
+    fn events(&self) -> &[Event] {
+        &self.events[..self.len]
+    }
+
+    #[inline]
+    fn back_to(&mut self, depth: usize) {
+        self.len = depth;
+    }
+
+    fn initial_mishaps(&self) -> &[Mishap] {
+        &self.initial
+    }
+
+    fn final_mishaps(&self) -> Vec<Mishap> {
+        Vec::new()
+    }
+
+    fn observation(&self) -> Fingerprint {
+        self.revive();
+        let world = world();
+        world.output.then(world.exit_code as u64)
+    }
+}
+
+/// Its states are known by the steps that lead there alone, so no two runs lead to one state.
+impl Semantics for Machine {
+    type State = Vec<(ProcessId, Vec<i64>)>;
+
+    fn state(&self) -> Self::State {
+        let step = |event: &Event| {
+            let outcomes = event.outcomes.iter().map(|outcome| outcome.value).collect();
+            (event.process, outcomes)
+        };
+        self.events().iter().map(step).collect()
+    }
+
+    fn fingerprint(&self) -> Fingerprint {
+        let words = self.state().into_iter().flat_map(|(process, outcomes)| {
+            let values = outcomes.into_iter().map(|value| value as u64);
+            std::iter::once(u64::from(process.0) + 1).chain(values)
+        });
+        words.fold(Fingerprint::EMPTY, Fingerprint::then)
+    }
+
+    /// The steps are there afterwards: a state without them cannot be reached again.
+    fn restore(&mut self, state: &Self::State) {
+        self.back_to(0);
+        for (process, outcomes) in state {
+            let made = self.step(*process, outcomes);
+            debug_assert!(made.is_ok(), "a state that was reached");
+        }
+    }
+}

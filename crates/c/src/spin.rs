@@ -1,0 +1,99 @@
+//! Loops that spin: a thread that comes back to the same access in the same local state, and has
+//! changed nothing since, waits for a change of what it has read.
+//!
+//! The local state is the stack, with the registers that a function keeps for its caller: both are
+//! compared byte by byte. Whatever the thread would do without a change, it has done already. So
+//! no execution is lost, and a loop that nothing ends is a deadlock.
+
+/// A visit of an access.
+#[derive(Default)]
+struct Visit {
+    pc: usize,
+    stack: Vec<u8>,
+    /// How much had been read before it.
+    reads: usize,
+}
+
+/// What a thread has read since it last changed something.
+#[derive(Default)]
+pub(crate) struct Spin {
+    visits: Vec<Visit>,
+    /// How many of the visits count.
+    count: usize,
+    /// Cells, and how often they had changed.
+    reads: Vec<(u32, u32)>,
+    /// The cells that the pending operation waits for.
+    pub waits_for: Vec<(u32, u32)>,
+}
+
+/// Loops with more accesses are not looked at.
+const MOST_VISITS: usize = 16;
+/// Nor larger stacks.
+const MOST_STACK: usize = 1 << 14;
+
+impl Spin {
+    /// The thread has changed something, or may go another way.
+    #[inline]
+    pub fn progress(&mut self) {
+        self.count = 0;
+        self.reads.clear();
+    }
+
+    /// The thread has read a cell that had changed so often.
+    #[inline]
+    pub fn read(&mut self, cell: u32, version: u32) {
+        self.reads.push((cell, version));
+    }
+
+    /// The thread is about to make an access, with these registers and this stack. Whether it
+    /// spins; then `waits_for` is what it has read since it was here.
+    pub fn visit(&mut self, pc: usize, registers: &[u8], stack: &[u8]) -> bool {
+        if stack.len() > MOST_STACK {
+            return false;
+        }
+        let known = self.visits[..self.count].iter();
+        let known = known.rev().find(|visit| {
+            let state = visit.stack.split_at_checked(registers.len());
+            visit.pc == pc && state == Some((registers, stack))
+        });
+        if let Some(visit) = known {
+            self.waits_for.clear();
+            self.waits_for.extend_from_slice(&self.reads[visit.reads..]);
+            return !self.waits_for.is_empty();
+        }
+        if self.count == MOST_VISITS {
+            self.progress();
+        }
+        if self.count == self.visits.len() {
+            self.visits.push(Visit::default());
+        }
+        let visit = &mut self.visits[self.count];
+        visit.pc = pc;
+        visit.stack.clear();
+        visit.stack.extend_from_slice(registers);
+        visit.stack.extend_from_slice(stack);
+        visit.reads = self.reads.len();
+        self.count += 1;
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loop_is_a_second_visit_in_the_same_state() {
+        let mut spin = Spin::default();
+        assert!(!spin.visit(1, b"r", b"abc"));
+        spin.read(7, 0);
+        assert!(!spin.visit(1, b"r", b"abd"));
+        spin.read(8, 2);
+        assert!(spin.visit(1, b"r", b"abc"));
+        assert_eq!(spin.waits_for, [(7, 0), (8, 2)]);
+        assert!(spin.visit(1, b"r", b"abd"));
+        assert_eq!(spin.waits_for, [(8, 2)]);
+        spin.progress();
+        assert!(!spin.visit(1, b"r", b"abc"));
+    }
+}

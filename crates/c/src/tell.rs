@@ -1,0 +1,225 @@
+//! What the program does, in words.
+
+use mazurka_core::record::{Binding, Change, LockChange, Place, Step, Waiting};
+use mazurka_core::{
+    Access, AccessKind, Execution, HeldLock, Mishap, Narrator, ProcessId, ProcessPath, StepError,
+};
+
+use crate::machine::Machine;
+use crate::world::{Life, Pending, Until, short, world};
+
+/// Pointers and large numbers are clearer in hexadecimal.
+fn shown(value: i64) -> String {
+    match value.unsigned_abs() > 1 << 32 {
+        true => format!("{value:#x}"),
+        false => value.to_string(),
+    }
+}
+
+/// What an operation is about.
+fn object_of(pending: &Pending) -> String {
+    let world = world();
+    match (pending.until, pending.object) {
+        (Until::Ended(other), _) => world.table.path(other).to_string(),
+        (_, 0) => String::new(),
+        (_, object) => world.name_of(object),
+    }
+}
+
+/// The file and the line of a return address.
+fn line_of(pc: usize) -> (String, usize) {
+    let world = world();
+    let found = world.image.symbols.line(world.address_of(pc));
+    found.map_or((String::new(), 0), |(file, line)| {
+        (short(file).to_owned(), line as usize)
+    })
+}
+
+/// An operation as a step tells it: `f: store(x)`.
+fn label(pending: &Pending) -> String {
+    let function = function_of(pending.pc);
+    let object = object_of(pending);
+    let function = if function.is_empty() {
+        function
+    } else {
+        format!("{function}: ")
+    };
+    match object.is_empty() {
+        true => format!("{function}{}", pending.verb),
+        false => format!("{function}{}({object})", pending.verb),
+    }
+}
+
+fn function_of(pc: usize) -> String {
+    let world = world();
+    let symbol = world.image.symbols.symbol(world.address_of(pc));
+    symbol.map_or(String::new(), |symbol| symbol.name.clone())
+}
+
+impl Narrator for Machine {
+    fn tell(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<Step, StepError> {
+        // The threads stand where the step starts before anything is recorded.
+        self.status(process);
+        Machine::record(true);
+        let made = self.step(process, outcomes).cloned();
+        Machine::record(false);
+        let event = made?;
+        let world = world();
+        let name = world.table.path(process).to_string();
+        let pending = world.effects.made.unwrap_or(Pending::new("nothing", 0, 0));
+        let values = world.effects.values;
+        let notes = std::mem::take(&mut world.effects.notes);
+        let object = object_of(&pending);
+        let mut text = label(&pending);
+        for note in notes {
+            text += &format!(", {note}");
+        }
+        let (read, written) = values.unwrap_or((None, None));
+        let binding = |value: i64| Binding {
+            name: object.clone(),
+            value: shown(value),
+        };
+        let change = |value: i64| Change {
+            name: object.clone(),
+            from: read.map_or(String::new(), shown),
+            to: shown(value),
+        };
+        let lock = |access: &Access| {
+            let held = match access.kind {
+                AccessKind::Acquire => true,
+                AccessKind::Release => false,
+                AccessKind::Read | AccessKind::Write => return None,
+            };
+            // Tokens are no locks of the program.
+            let address = world.cells[access.first as usize].address;
+            (address < usize::MAX / 2).then(|| LockChange {
+                name: self::world().name_of(address),
+                held,
+            })
+        };
+        let mishap = event.mishaps.first().map(|mishap| self.explain(mishap).0);
+        Ok(Step {
+            process: name,
+            outcomes: event.outcomes.iter().map(|outcome| outcome.value).collect(),
+            label: text,
+            line: line_of(pending.pc).1,
+            enabled: Vec::new(),
+            reads: read.map(binding).into_iter().collect(),
+            changes: written.map(change).into_iter().collect(),
+            locks: event.touched.iter().filter_map(lock).collect(),
+            mishap,
+            racing: false,
+            actor: None,
+            memory: None,
+        })
+    }
+
+    fn explain(&self, mishap: &Mishap) -> (String, Option<Place>) {
+        let world = world();
+        let Some(failure) = world.failures.get(mishap.site as usize) else {
+            return ("the search is broken off".to_owned(), None);
+        };
+        let (message, pc) = (failure.message.clone(), failure.pc);
+        let (file, line) = line_of(pc);
+        let place = (line > 0).then(|| Place {
+            line,
+            column: 1,
+            text: function_of(pc),
+            file: Some(file),
+        });
+        let function = function_of(pc);
+        let message = match function.is_empty() || message.starts_with("data race") {
+            true => message,
+            false => format!("{function}: {message}"),
+        };
+        (message, place)
+    }
+
+    fn waiting(&self) -> Vec<Waiting> {
+        let mut all = Vec::new();
+        let processes = self.processes().in_order().to_vec();
+        for process in processes {
+            if self.status(process) != mazurka_core::Status::Waiting {
+                continue;
+            }
+            let pending = world().threads[process.index()].pending;
+            let object = object_of(&pending);
+            let what = match pending.until {
+                Until::Lock(_) => format!("mutex `{object}`"),
+                Until::Token => format!("a notification of `{object}`"),
+                Until::Ended(_) => format!("the end of {object}"),
+                Until::Read(_) | Until::Write(_) => format!("read-write lock `{object}`"),
+                Until::Count(_) => format!("semaphore `{object}`"),
+                Until::Barrier(..) => format!("barrier `{object}`"),
+                Until::Once(_) => format!("`{object}` to be done"),
+                Until::Change => format!("a change of `{object}`, in a loop"),
+                Until::Now => "nothing".to_owned(),
+            };
+            let held_by = match pending.until {
+                Until::Lock(cell) | Until::Read(cell) | Until::Write(cell) | Until::Once(cell) => {
+                    world().cell(cell).holder
+                }
+                _ => None,
+            };
+            let held_by = held_by.map(|(holder, pc)| {
+                let holder = world().table.path(holder).to_string();
+                let place = world().image_place(pc);
+                format!("{holder}, which took it {place}")
+            });
+            let (file, line) = line_of(pending.pc);
+            let function = function_of(pending.pc);
+            all.push(Waiting {
+                process: self.processes().path(process).to_string(),
+                what: format!("{what}, in {function} ({file}:{line})"),
+                held_by,
+                line,
+            });
+        }
+        all
+    }
+
+    fn bindings(&self, observed_only: bool) -> Vec<Binding> {
+        self.status(ProcessId(0));
+        let _ = observed_only;
+        let world = world();
+        if !world.exited {
+            return Vec::new();
+        }
+        vec![Binding {
+            name: "exit code".to_owned(),
+            value: world.exit_code.to_string(),
+        }]
+    }
+
+    fn cell_name(&self, cell: u32) -> String {
+        let address = world()
+            .cells
+            .get(cell as usize)
+            .map_or(0, |cell| cell.address);
+        world().name_of(address)
+    }
+
+    fn name_of(&self, process: &ProcessPath) -> String {
+        process.to_string()
+    }
+
+    fn line_of(&self, process: ProcessId) -> Option<usize> {
+        self.status(process);
+        let thread = world().threads.get(process.index())?;
+        (thread.life == Life::Alive).then(|| line_of(thread.pending.pc).1)
+    }
+
+    fn held(&self) -> Vec<HeldLock> {
+        self.status(ProcessId(0));
+        let cells = 0..world().cells.len() as u32;
+        let held = cells.filter_map(|cell| {
+            let (holder, _) = world().cell(cell).holder?;
+            let address = world().cells[cell as usize].address;
+            Some(HeldLock {
+                lock: world().name_of(address),
+                process: world().table.path(holder).to_string(),
+            })
+        });
+        held.collect()
+    }
+}

@@ -1,0 +1,645 @@
+//! The state that the threads of one execution share with their scheduler.
+//!
+//! A thread is a coroutine. Before it touches anything shared it announces its next operation and
+//! is suspended; resumed, it performs the operation and runs on to the next announcement. So a step
+//! is one operation and the local work after it. There is one program in a process, and one world:
+//! the memory of a program that is loaded is there once.
+//!
+//! Waiting is as in `mazurka-rt`: a mutex is a lock, joining waits for a process, waiting for a
+//! condition variable is enlisting and then waiting for a token. Semaphores, read-write locks,
+//! barriers and loops that spin wait for a condition, which is a guard.
+
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use corosensei::{Coroutine, Yielder};
+use mazurka_core::{
+    Access, AccessKind, Claims, Mishap, MishapKind, Outcome, ProcessId, ProcessTable, Status, Wait,
+};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::clock::{Clocks, How, Mark};
+use crate::heap::{FixedStack, Found, Region, thread_of};
+use crate::image::Image;
+use crate::spin::Spin;
+use crate::{Settings, Stop, heap};
+
+/// Why a coroutine gives up control.
+pub(crate) enum Request {
+    /// It has announced an operation.
+    Turn,
+    /// A new thread is to start.
+    Start,
+}
+
+/// The function of a thread, and its argument.
+pub(crate) type Routine = (extern "C" fn(usize) -> usize, usize);
+
+/// A coroutine.
+pub(crate) type Running = Coroutine<(), Request, (), FixedStack>;
+
+/// What a waiting thread waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Until {
+    Now,
+    /// A lock is free.
+    Lock(u32),
+    /// Another thread gives it its token.
+    Token,
+    /// The end of a thread.
+    Ended(ProcessId),
+    /// No writer holds the lock.
+    Read(u32),
+    /// No reader and no writer holds it.
+    Write(u32),
+    /// The number at this address is not 0.
+    Count(usize),
+    /// The barrier has let this generation through.
+    Barrier(u32, u32),
+    /// No other thread runs the function of `pthread_once`.
+    Once(u32),
+    /// What it has read in a loop has changed.
+    Change,
+}
+
+/// The operation that a thread has announced.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pending {
+    pub access: Option<Access>,
+    pub second: Option<Access>,
+    pub until: Until,
+    /// It may give tokens to the threads that wait for the first cell.
+    pub wakes: bool,
+    /// What it does.
+    pub verb: &'static str,
+    /// The object or the place.
+    pub object: usize,
+    pub pc: usize,
+}
+
+impl Pending {
+    pub fn new(verb: &'static str, object: usize, pc: usize) -> Self {
+        Self {
+            access: None,
+            second: None,
+            until: Until::Now,
+            wakes: false,
+            verb,
+            object,
+            pc,
+        }
+    }
+
+    pub fn on(self, kind: AccessKind, cell: u32) -> Self {
+        Self {
+            access: Some(Access::new(kind, cell)),
+            ..self
+        }
+    }
+
+    pub fn until(self, until: Until) -> Self {
+        Self { until, ..self }
+    }
+}
+
+/// Where a thread is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Life {
+    Unborn,
+    Alive,
+    Ended,
+    Failed,
+    Discarded,
+}
+
+/// A thread of the program.
+pub(crate) struct Thread {
+    pub life: Life,
+    pub pending: Pending,
+    pub yielder: *const Yielder<(), Request>,
+    pub coroutine: Option<Running>,
+    pub region: Region,
+    pub routine: Option<Routine>,
+    pub result: usize,
+    pub steps: u32,
+    pub children: u32,
+    pub detached: bool,
+    pub joined: bool,
+    pub token_cell: u32,
+    pub awaiting: bool,
+    pub token: bool,
+    pub errno: i32,
+    pub tls: Vec<u8>,
+    pub keys: Vec<usize>,
+    pub spin: Spin,
+    /// The cell, the operation and the order of the atomic access that it makes.
+    pub access: (u32, u32, i32),
+    /// The lowest address of its stack that is known to have been used.
+    pub lowest: usize,
+    /// Where the frames of the program begin.
+    pub top: usize,
+    /// Where it was started.
+    pub started: usize,
+}
+
+/// A shared object.
+#[derive(Default)]
+pub(crate) struct Cell {
+    epoch: u64,
+    /// The thread that holds it as a lock, and where it took it.
+    pub holder: Option<(ProcessId, usize)>,
+    /// How often, if the lock is recursive.
+    pub depth: u32,
+    pub readers: Vec<ProcessId>,
+    /// Threads that wait to be notified.
+    pub waiters: Vec<ProcessId>,
+    /// How often its content has changed.
+    pub version: u32,
+    /// A number; the kind of the object gives it its meaning.
+    pub count: u32,
+    pub destroyed: bool,
+    pub address: usize,
+}
+
+/// The effects of the current step so far.
+#[derive(Default)]
+pub(crate) struct Effects {
+    pub wanted: Vec<i64>,
+    pub outcomes: Vec<Outcome>,
+    pub touched: Claims,
+    /// The step did not take the lock that it tried to take.
+    pub untouched: bool,
+    pub joined: Vec<ProcessId>,
+    pub spawned: Vec<ProcessId>,
+    pub mishaps: Vec<Mishap>,
+    pub made: Option<Pending>,
+    /// The value read and the value written, where it is known.
+    pub values: Option<(Option<i64>, Option<i64>)>,
+    pub notes: Vec<String>,
+}
+
+/// A failure of the program, in words, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Failure {
+    pub message: String,
+    pub pc: usize,
+}
+
+/// What searches have learned about the program.
+#[derive(Default)]
+pub(crate) struct Learned {
+    /// Some steps wait for a condition.
+    pub guarded: bool,
+    /// Granules that accesses of several sizes touch: each is one place.
+    pub mixed: FxHashSet<usize>,
+    /// The bytes of plain places whose accesses are steps, because accesses to them race.
+    pub shared: FxHashSet<usize>,
+}
+
+/// The state of the program.
+pub(crate) struct World {
+    pub image: Image,
+    pub settings: Settings,
+    pub table: ProcessTable,
+    pub epoch: u64,
+    /// The machine whose execution this is.
+    pub owner: u64,
+    pub current: ProcessId,
+    /// The thread whose thread-local variables are in place.
+    pub loaded: ProcessId,
+    pub threads: Vec<Thread>,
+    pub alive: usize,
+    pub cells: Vec<Cell>,
+    objects: FxHashMap<usize, u32>,
+    places: FxHashMap<usize, (usize, u32)>,
+    pub effects: Effects,
+    pub recording: bool,
+    pub clocks: Clocks,
+    pub failures: Vec<Failure>,
+    pub learned: Learned,
+    pub stop: Option<Stop>,
+    /// `main` has returned, or `exit` was called.
+    pub exited: bool,
+    /// And no thread can go on.
+    pub finished: bool,
+    /// The cell that atomic sections of SV-COMP write and all other steps read, if there are any.
+    pub sections: Option<u32>,
+    /// Whether the current step is in such a section.
+    pub in_section: bool,
+    /// How many threads have been started.
+    pub started: u32,
+    pub last_child: ProcessId,
+    pub start: Option<(Routine, bool, usize)>,
+    /// Destructors of keys.
+    pub keys: Vec<usize>,
+    /// How many of them constructors have made.
+    pub initial_keys: usize,
+    /// The heap after loading.
+    pub initial_heap: ((usize, usize), Vec<u8>),
+    /// Whether threads of the program run, and not only its constructors.
+    pub in_model: bool,
+    /// Fingerprint of what was printed.
+    pub output: mazurka_core::Fingerprint,
+    pub exit_code: i64,
+}
+
+static WORLD: AtomicPtr<World> = AtomicPtr::new(std::ptr::null_mut());
+
+/// The world.
+///
+/// The reference must not be kept while a coroutine is resumed or suspends itself.
+#[inline]
+pub(crate) fn world() -> &'static mut World {
+    // SAFETY: it is set before any code of the program runs, and never freed. All code that uses
+    // it runs on one thread (`Machine` and the functions of the table), and none keeps the
+    // reference across a switch of coroutines, so there is one at a time that is used.
+    unsafe { &mut *WORLD.load(Ordering::Relaxed) }
+}
+
+/// Whether a program is loaded.
+pub(crate) fn is_there() -> bool {
+    !WORLD.load(Ordering::Relaxed).is_null()
+}
+
+/// Makes this the world.
+pub(crate) fn install(new: World) {
+    WORLD.store(Box::into_raw(Box::new(new)), Ordering::Relaxed);
+}
+
+impl World {
+    pub fn new(image: Image, settings: Settings) -> Self {
+        Self {
+            image,
+            settings,
+            table: ProcessTable::new(1),
+            epoch: 0,
+            owner: 0,
+            current: ProcessId(0),
+            loaded: ProcessId(0),
+            threads: Vec::new(),
+            alive: 0,
+            cells: Vec::new(),
+            objects: FxHashMap::default(),
+            places: FxHashMap::default(),
+            effects: Effects::default(),
+            recording: false,
+            clocks: Clocks::default(),
+            failures: Vec::new(),
+            learned: Learned::default(),
+            stop: None,
+            exited: false,
+            finished: false,
+            sections: None,
+            in_section: false,
+            started: 0,
+            last_child: ProcessId(0),
+            start: None,
+            keys: Vec::new(),
+            initial_keys: 0,
+            initial_heap: ((0, 0), Vec::new()),
+            in_model: false,
+            output: mazurka_core::Fingerprint::EMPTY,
+            exit_code: 0,
+        }
+    }
+
+    /// Forgets the numbers of places, which depend on what was learned.
+    pub fn forget_places(&mut self) {
+        self.places.clear();
+    }
+
+    fn new_cell(&mut self, address: usize) -> u32 {
+        self.cells.push(Cell {
+            address,
+            ..Cell::default()
+        });
+        self.cells.len() as u32 - 1
+    }
+
+    /// The cell of an object such as a mutex.
+    pub fn object(&mut self, address: usize) -> u32 {
+        if let Some(&cell) = self.objects.get(&address) {
+            return cell;
+        }
+        let cell = self.new_cell(address);
+        self.objects.insert(address, cell);
+        cell
+    }
+
+    /// The cell of a place that is accessed in so many bytes.
+    #[inline]
+    pub fn place(&mut self, address: usize, size: usize) -> u32 {
+        if let Some(&(known, cell)) = self.places.get(&address)
+            && known == size
+        {
+            return cell;
+        }
+        self.new_place(address, size)
+    }
+
+    #[cold]
+    fn new_place(&mut self, address: usize, size: usize) -> u32 {
+        let granule = address & !7;
+        if self.learned.mixed.contains(&granule) {
+            let found = self.places.get(&granule).map(|&(_, cell)| cell);
+            return found.unwrap_or_else(|| {
+                let cell = self.new_cell(granule);
+                self.places.insert(granule, (usize::MAX, cell));
+                cell
+            });
+        }
+        let overlaps = (address.saturating_sub(15)..address + size).find_map(|start| {
+            let &(known, cell) = self.places.get(&start)?;
+            (known != usize::MAX && start + known > address).then_some((start, cell))
+        });
+        if let Some((start, cell)) = overlaps {
+            self.learned.mixed.insert(granule);
+            self.learned.mixed.insert(start & !7);
+            self.stop.get_or_insert(Stop::Restart);
+            return cell;
+        }
+        let cell = self.new_cell(address);
+        self.places.insert(address, (size, cell));
+        cell
+    }
+
+    /// A cell, with the state that it has in this execution.
+    #[inline]
+    pub fn cell(&mut self, cell: u32) -> &mut Cell {
+        let epoch = self.epoch;
+        let cell = &mut self.cells[cell as usize];
+        if cell.epoch != epoch {
+            cell.epoch = epoch;
+            (cell.holder, cell.depth, cell.destroyed) = (None, 0, false);
+            (cell.version, cell.count) = (0, 0);
+            cell.readers.clear();
+            cell.waiters.clear();
+        }
+        cell
+    }
+
+    /// The state of a cell, if this execution has touched it.
+    fn seen(&self, cell: u32) -> Option<&Cell> {
+        let cell = &self.cells[cell as usize];
+        (cell.epoch == self.epoch).then_some(cell)
+    }
+
+    #[inline]
+    pub fn me(&mut self) -> &mut Thread {
+        &mut self.threads[self.current.index()]
+    }
+
+    /// How often a cell has changed.
+    pub fn version(&self, cell: u32) -> u32 {
+        self.seen(cell).map_or(0, |cell| cell.version)
+    }
+
+    fn possible(&self, process: ProcessId, until: Until) -> bool {
+        match until {
+            Until::Now => true,
+            Until::Lock(cell) => self.seen(cell).is_none_or(|cell| cell.holder.is_none()),
+            Until::Token => self.threads[process.index()].token,
+            Until::Ended(other) => self.threads[other.index()].life == Life::Ended,
+            Until::Read(cell) => self.seen(cell).is_none_or(|cell| cell.holder.is_none()),
+            Until::Write(cell) => self
+                .seen(cell)
+                .is_none_or(|cell| cell.holder.is_none() && cell.readers.is_empty()),
+            // SAFETY: the address was checked when the operation was announced.
+            Until::Count(address) => unsafe { *(address as *const u32) > 0 },
+            Until::Barrier(cell, generation) => self
+                .seen(cell)
+                .is_some_and(|cell| cell.version != generation),
+            Until::Once(cell) => self.seen(cell).is_none_or(|cell| cell.holder.is_none()),
+            Until::Change => {
+                let watched = &self.threads[process.index()].spin.waits_for;
+                watched
+                    .iter()
+                    .any(|&(cell, seen)| self.version(cell) != seen)
+            }
+        }
+    }
+
+    #[inline]
+    pub fn status(&self, process: ProcessId) -> Status {
+        let Some(thread) = self.threads.get(process.index()) else {
+            return Status::Unborn;
+        };
+        match thread.life {
+            Life::Unborn => Status::Unborn,
+            Life::Ended => Status::Ended,
+            Life::Failed => Status::Failed,
+            Life::Discarded => Status::Discarded,
+            Life::Alive if self.finished => Status::Ended,
+            Life::Alive => match self.possible(process, thread.pending.until) {
+                true => Status::Ready,
+                false => Status::Waiting,
+            },
+        }
+    }
+
+    pub fn wait(&self, process: ProcessId) -> Wait {
+        match self.threads[process.index()].pending.until {
+            Until::Now => Wait::Never,
+            Until::Lock(_) | Until::Token => match self.sections {
+                None => Wait::Lock,
+                Some(_) => Wait::Guard,
+            },
+            Until::Ended(_) => Wait::Process,
+            _ => Wait::Guard,
+        }
+    }
+
+    pub fn claims(&self, process: ProcessId, into: &mut Claims) {
+        into.clear();
+        let thread = &self.threads[process.index()];
+        let pending = &thread.pending;
+        into.extend(pending.access);
+        into.extend(pending.second);
+        if let (Some(sections), Some(access)) = (self.sections, pending.access)
+            && access.first != sections
+        {
+            into.push(Access::read(sections));
+        }
+        if pending.until == Until::Change {
+            for &(cell, _) in &thread.spin.waits_for {
+                mazurka_core::add_claim(into, Access::read(cell));
+            }
+        }
+        if pending.wakes
+            && let Some(access) = pending.access
+            && let Some(cell) = self.seen(access.first)
+        {
+            for waiter in &cell.waiters {
+                let token = self.threads[waiter.index()].token_cell;
+                into.push(Access::new(AccessKind::Release, token));
+            }
+            // Claims must not depend on the order in which the waiters enlisted.
+            into[1..].sort_unstable();
+        }
+    }
+
+    /// A choice of the current step.
+    pub fn outcome(&mut self, start: i64, end: i64) -> i64 {
+        let given = self.effects.wanted.get(self.effects.outcomes.len());
+        let value = given.copied().unwrap_or(start).clamp(start, end - 1);
+        self.effects.outcomes.push(Outcome { value, end });
+        value
+    }
+
+    /// Gives a waiting thread its token.
+    pub fn wake(&mut self, process: ProcessId) {
+        let thread = &mut self.threads[process.index()];
+        if std::mem::take(&mut thread.awaiting) {
+            thread.token = true;
+            let token = Access::new(AccessKind::Release, thread.token_cell);
+            self.effects.touched.push(token);
+        }
+    }
+
+    /// Notes that the content of a cell has changed, by the current thread.
+    #[inline]
+    pub fn changed(&mut self, cell: u32) {
+        let cell = self.cell(cell);
+        cell.version = cell.version.wrapping_add(1);
+        self.me().spin.progress();
+    }
+
+    /// Halts the current thread by a mishap.
+    pub fn halt(&mut self, kind: MishapKind, failure: Failure) {
+        let known = self.failures.iter().position(|known| *known == failure);
+        let site = known.unwrap_or_else(|| {
+            self.failures.push(failure);
+            self.failures.len() - 1
+        });
+        let process = self.current;
+        self.effects.mishaps.push(Mishap {
+            process: Some(process),
+            kind,
+            site: site as u32,
+        });
+        self.me().life = match kind {
+            MishapKind::Discarded => Life::Discarded,
+            _ => Life::Failed,
+        };
+        self.in_section = false;
+    }
+
+    /// Whether memory may be accessed; if not, what is wrong.
+    #[inline]
+    pub fn wrong_access(&mut self, address: usize, size: usize, verb: &str) -> Option<String> {
+        let owner = thread_of(address)?;
+        if heap::is_stack(address) {
+            return None;
+        }
+        let region = &mut self.threads.get_mut(owner)?.region;
+        let (block, words) = match region.find(address) {
+            Found::Block(block) => match block.freed {
+                Some(_) => (*block, "after it was freed"),
+                None if address + size > block.address + block.size => (*block, "beyond its end"),
+                None => return None,
+            },
+            Found::Gap(Some(block)) => (block, "beyond its end"),
+            Found::Gap(None) => return Some(format!("{verb} memory that is in no block")),
+        };
+        let made = self.image_place(block.made);
+        let freed = block.freed.map(|at| self.image_place(at));
+        let freed = freed.map_or(String::new(), |at| format!(", and freed {at}"));
+        let size = block.size;
+        Some(format!(
+            "{verb} a block of {size} bytes {words}; it was allocated {made}{freed}"
+        ))
+    }
+
+    /// A place of the code in words: `in f (list.c:12)`.
+    pub fn image_place(&self, pc: usize) -> String {
+        let address = self.address_of(pc);
+        let function = self.image.symbols.symbol(address);
+        let function = function.map_or("?", |symbol| &symbol.name);
+        match self.image.symbols.line(address) {
+            Some((file, line)) => format!("in {function} ({}:{line})", short(file)),
+            None => format!("in {function}"),
+        }
+    }
+
+    /// The address of a call in the object, from its return address.
+    pub fn address_of(&self, pc: usize) -> u64 {
+        (pc.wrapping_sub(self.image.base) as u64).saturating_sub(1)
+    }
+
+    /// What a place of memory is called.
+    pub fn name_of(&mut self, address: usize) -> String {
+        if let Some(owner) = thread_of(address).filter(|&owner| owner < self.threads.len()) {
+            let thread = self.table.path(ProcessId(owner as u32)).to_string();
+            if heap::is_stack(address) {
+                let below = self.threads[owner].region.stack_base() - address;
+                return format!("stack of {thread} [-{below}]");
+            }
+            return match self.threads[owner].region.find(address) {
+                Found::Block(block) => {
+                    let (from, made) = (address - block.address, block.made);
+                    let made = self.image_place(made);
+                    let from = if from == 0 {
+                        String::new()
+                    } else {
+                        format!("+{from}")
+                    };
+                    format!("block{from} allocated {made}")
+                }
+                Found::Gap(_) => "no block".to_owned(),
+            };
+        }
+        let at = (address.wrapping_sub(self.image.base)) as u64;
+        match self.image.symbols.symbol(at) {
+            Some(symbol) if symbol.address == at => symbol.name.clone(),
+            Some(symbol) => format!("{}+{}", symbol.name, at - symbol.address),
+            None if self.image.is_thread_local(address) => {
+                format!("thread-local+{}", address - self.image.tls)
+            }
+            None => "memory of no variable".to_owned(),
+        }
+    }
+
+    /// Notes an access for races. Returns the place that races, and both accesses, in words.
+    #[inline]
+    pub fn note_access(&mut self, address: usize, size: usize, how: How) -> Option<Mark> {
+        let current = self.current;
+        self.clocks.access(current, address, size, how)
+    }
+
+    /// A race in words.
+    pub fn race(&mut self, address: usize, how: How, other: Mark) -> Failure {
+        let words = |writes: bool, atomic: bool, frees: bool| match (writes, atomic, frees) {
+            (_, _, true) => "freed",
+            (true, false, _) => "written",
+            (false, false, _) => "read",
+            (true, true, _) => "written atomically",
+            (false, true, _) => "read atomically",
+        };
+        let mut sides = [
+            (words(how.writes, how.atomic, how.frees), how.pc),
+            (words(other.writes, other.atomic, other.frees), other.pc),
+        ];
+        sides.sort_by_key(|&(_, pc)| pc);
+        let name = self.name_of(address);
+        let [(one, here), (two, there)] = sides;
+        let (here, there) = (self.image_place(here), self.image_place(there));
+        Failure {
+            message: format!(
+                "data race on `{name}`: it is {one} {here} and {two} {there}, and no synchronisation orders the two"
+            ),
+            pc: how.pc,
+        }
+    }
+
+    /// Ends an execution in which only threads are left that wait, if the program has ended.
+    pub fn settle(&mut self) {
+        if self.exited && !self.finished {
+            let ready = |at: usize| self.status(ProcessId(at as u32)) == Status::Ready;
+            self.finished = !(0..self.threads.len()).any(ready);
+        }
+    }
+}
+
+/// The last part of a path.
+pub(crate) fn short(file: &str) -> &str {
+    file.rsplit('/').next().unwrap_or(file)
+}

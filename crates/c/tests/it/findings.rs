@@ -1,0 +1,287 @@
+//! What is wrong with programs is found, with its line; and nothing else.
+
+use crate::support::{Found, How, explore, has_compiler};
+
+const HEAD: &str = "#include <pthread.h>\n#include <semaphore.h>\n#include <stdatomic.h>\n\
+    #include <stdlib.h>\n#include <stdio.h>\n#include <string.h>\n#include <assert.h>\n\
+    #include <threads.h>\n#line 1\n";
+
+fn found(body: &str) -> Found {
+    explore("t.c", &format!("{HEAD}{body}"), How::default())
+}
+
+/// Two threads with these bodies after some declarations, and what `main` does at the end.
+fn two(declarations: &str, one: &str, two: &str, end: &str) -> Found {
+    found(&format!(
+        "{declarations}\nvoid *f(void *p) {{\n{one}\nreturn p; }}\nvoid *g(void *p) {{\n{two}\nreturn p; }}\n\
+         int main(void) {{ pthread_t a, b; pthread_create(&a, 0, f, 0); pthread_create(&b, 0, g, 0);\n\
+         pthread_join(a, 0); pthread_join(b, 0); {end} return 0; }}"
+    ))
+}
+
+#[test]
+fn races_have_both_places() {
+    if !has_compiler() {
+        return;
+    }
+    let racy = two("int x;", "x = 1;", "x = 2;", "");
+    assert_eq!(racy.failures.len(), 1, "{racy:?}");
+    assert!(
+        racy.says("data race on `x`: it is written in f (t.c:3) and written in g (t.c:6)"),
+        "{racy:?}"
+    );
+    let guarded = two(
+        "int x; pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;",
+        "pthread_mutex_lock(&m); x++; pthread_mutex_unlock(&m);",
+        "pthread_mutex_lock(&m); x++; pthread_mutex_unlock(&m);",
+        "assert(x == 2);",
+    );
+    assert!(guarded.is_right(), "{guarded:?}");
+    assert_eq!(guarded.executions, 2);
+    let relaxed = |order: &str| {
+        let write = format!("x = 1; atomic_store_explicit(&flag, 1, memory_order_{order});");
+        let read = "if (atomic_load_explicit(&flag, memory_order_acquire)) assert(x == 1);";
+        two("int x; atomic_int flag;", &write, read, "")
+    };
+    assert!(relaxed("release").is_right());
+    assert!(relaxed("relaxed").says("data race on `x`"));
+    let copied = two("char a[64], b[64];", "memcpy(a, b, 64);", "a[40] = 1;", "");
+    assert!(copied.says("data race on `a+40`"), "{copied:?}");
+}
+
+#[test]
+fn deadlocks_and_lost_wakeups_are_found() {
+    if !has_compiler() {
+        return;
+    }
+    let locks = "pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER, n = PTHREAD_MUTEX_INITIALIZER;";
+    let take = |one: &str, two: &str| {
+        format!(
+            "pthread_mutex_lock(&{one}); pthread_mutex_lock(&{two});\
+             pthread_mutex_unlock(&{two}); pthread_mutex_unlock(&{one});"
+        )
+    };
+    let abba = two(locks, &take("m", "n"), &take("n", "m"), "");
+    assert_eq!((abba.executions, abba.deadlocks), (3, 1), "{abba:?}");
+    let same = two(locks, &take("m", "n"), &take("m", "n"), "");
+    assert_eq!((same.executions, same.deadlocks), (2, 0), "{same:?}");
+    let condition = "pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;\
+                     pthread_cond_t c = PTHREAD_COND_INITIALIZER; int ready;";
+    let tell =
+        "pthread_mutex_lock(&m); ready = 1; pthread_cond_signal(&c); pthread_mutex_unlock(&m);";
+    let right = "pthread_mutex_lock(&m); while (!ready) pthread_cond_wait(&c, &m); pthread_mutex_unlock(&m);";
+    let wrong = "pthread_mutex_lock(&m); int r = ready; pthread_mutex_unlock(&m);\
+                 if (!r) { pthread_mutex_lock(&m); pthread_cond_wait(&c, &m); pthread_mutex_unlock(&m); }";
+    let waits = two(condition, right, tell, "assert(ready);");
+    assert!(waits.is_right(), "{waits:?}");
+    assert_eq!(waits.executions, 2);
+    let lost = two(condition, wrong, tell, "");
+    assert!(lost.deadlocks > 0 && lost.failures.is_empty(), "{lost:?}");
+}
+
+#[test]
+fn crashes_are_failures_with_a_line() {
+    if !has_compiler() {
+        return;
+    }
+    let flag = "atomic_int flag; int *null; volatile int zero;";
+    let set = "atomic_store(&flag, 1);";
+    let crash = |code: &str| {
+        two(
+            flag,
+            &format!("if (atomic_load(&flag)) {{\n{code} }}"),
+            set,
+            "",
+        )
+    };
+    let cases = [
+        (
+            "*null = 1;",
+            "segmentation fault: it uses a null pointer @4",
+        ),
+        (
+            "flag = 1000 / zero;",
+            "arithmetic fault: a division by zero? @4",
+        ),
+        ("abort();", "the program aborts: abort @4"),
+        ("assert(0);", "assertion `0` failed @4"),
+        (
+            "int *q = malloc(4); free(q); free(q);",
+            "frees a block twice",
+        ),
+        (
+            "int *q = malloc(4); free(q); *q = 1;",
+            "writes to a block of 4 bytes after it was freed",
+        ),
+        (
+            "volatile int *q = malloc(8); q[2] = 1;",
+            "writes to a block of 8 bytes beyond its end",
+        ),
+        (
+            "free(&flag);",
+            "frees what is not the start of an allocated block",
+        ),
+        (
+            "pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER; pthread_mutex_unlock(&m);",
+            "unlocks a mutex that is not locked",
+        ),
+    ];
+    for (code, words) in cases {
+        let found = crash(code);
+        assert!(found.says(words), "{code}: {found:?}");
+        assert_eq!(
+            (found.failures.len(), found.executions),
+            (1, 2),
+            "{code}: {found:?}"
+        );
+    }
+    let deep = found(
+        "int depth(volatile int n) { volatile int a[64]; a[0] = n; return depth(n + 1) + a[0]; }\n\
+                      int main(void) { return depth(0); }",
+    );
+    assert!(deep.says("has overflowed its stack"), "{deep:?}");
+}
+
+#[test]
+fn loops_that_spin_wait() {
+    if !has_compiler() {
+        return;
+    }
+    let flag = "atomic_int flag; int data;";
+    let handed = two(
+        flag,
+        "while (!atomic_load(&flag)) ; assert(data == 1);",
+        "data = 1; atomic_store(&flag, 1);",
+        "",
+    );
+    assert!(handed.is_right(), "{handed:?}");
+    // One more if the compiler has made two loads of the one.
+    assert!((2..=3).contains(&handed.executions), "{handed:?}");
+    let never = two(flag, "while (!atomic_load(&flag)) ;", "data = 1;", "");
+    assert_eq!((never.executions, never.deadlocks), (1, 1), "{never:?}");
+    let lock = "while (atomic_exchange(&flag, 1)) ; data++; atomic_store(&flag, 0);";
+    let spinlock = two(flag, lock, lock, "assert(data == 2);");
+    assert!(spinlock.is_right(), "{spinlock:?}");
+    let cas = "int no = 0; while (!atomic_compare_exchange_strong(&flag, &no, 1)) no = 0; data++; atomic_store(&flag, 0);";
+    let spinning = two(flag, cas, cas, "assert(data == 2);");
+    assert!(spinning.is_right(), "{spinning:?}");
+    // A loop that counts is no loop that spins.
+    let counted = two(
+        flag,
+        "for (int k = 0; k < 3 && !atomic_load(&flag); k++) ;",
+        "atomic_store(&flag, 1);",
+        "",
+    );
+    assert_eq!(
+        (counted.executions, counted.deadlocks),
+        (4, 0),
+        "{counted:?}"
+    );
+}
+
+#[test]
+fn other_objects_of_the_thread_library_work() {
+    if !has_compiler() {
+        return;
+    }
+    let semaphore =
+        "sem_t s; int x; void __attribute__((constructor)) init(void) { sem_init(&s, 0, 1); }";
+    let body = "sem_wait(&s); x++; sem_post(&s);";
+    let semaphores = two(semaphore, body, body, "assert(x == 2);");
+    assert!(semaphores.is_right(), "{semaphores:?}");
+    assert_eq!(semaphores.executions, 2);
+    let rw = "pthread_rwlock_t l = PTHREAD_RWLOCK_INITIALIZER; int x;";
+    let writer = "pthread_rwlock_wrlock(&l); x++; pthread_rwlock_unlock(&l);";
+    let reader = "pthread_rwlock_rdlock(&l); int r = x; pthread_rwlock_unlock(&l); assert(r < 2);";
+    assert!(two(rw, writer, reader, "assert(x == 1);").is_right());
+    assert!(two(rw, reader, "x = 1;", "").says("data race on `x`"));
+    let barrier = "pthread_barrier_t b; int x, y; void __attribute__((constructor)) init(void) { pthread_barrier_init(&b, 0, 2); }";
+    let meet = two(
+        barrier,
+        "x = 1; pthread_barrier_wait(&b); assert(y == 1);",
+        "y = 1; pthread_barrier_wait(&b); assert(x == 1);",
+        "",
+    );
+    assert!(meet.is_right(), "{meet:?}");
+    let once = "pthread_once_t o = PTHREAD_ONCE_INIT; int n; void init(void) { n++; }";
+    let call = "pthread_once(&o, init); assert(n == 1);";
+    let onced = two(once, call, call, "assert(n == 1);");
+    assert!(onced.is_right(), "{onced:?}");
+    let local = "__thread int mine = 3; pthread_key_t k;";
+    let body = "assert(mine == 3); mine++; pthread_t me = pthread_self(); assert(pthread_equal(me, pthread_self())); assert(mine == 4);";
+    assert!(two(local, body, body, "assert(mine == 3);").is_right());
+    let recursive = "pthread_mutex_t m = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP; int x;";
+    let body = "pthread_mutex_lock(&m); pthread_mutex_lock(&m); x++; pthread_mutex_unlock(&m); pthread_mutex_unlock(&m);";
+    let nested = explore(
+        "t.c",
+        &format!(
+            "#define _GNU_SOURCE\n{HEAD}{recursive}\nvoid *f(void *p) {{ {body} return p; }}\n\
+            int main(void) {{ pthread_t a; pthread_create(&a, 0, f, 0); f(0); pthread_join(a, 0); assert(x == 2); }}"
+        ),
+        How::default(),
+    );
+    assert!(nested.is_right(), "{nested:?}");
+    assert_eq!(nested.executions, 2);
+    let c11 = found(
+        "mtx_t m; int x; int f(void *p) { mtx_lock(&m); x++; mtx_unlock(&m); return 7; }\n\
+         int main(void) { thrd_t t; int r; mtx_init(&m, mtx_plain); thrd_create(&t, f, 0); f(0); thrd_join(t, &r); assert(r == 7 && x == 2); }",
+    );
+    assert!(c11.is_right(), "{c11:?}");
+    let tried = two(
+        "pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER; int x;",
+        "if (!pthread_mutex_trylock(&m)) { x++; pthread_mutex_unlock(&m); }",
+        "pthread_mutex_lock(&m); x++; pthread_mutex_unlock(&m);",
+        "assert(x == 2);",
+    );
+    assert!(tried.says("assertion `x == 2` failed"), "{tried:?}");
+}
+
+#[test]
+fn a_program_ends_when_main_returns() {
+    if !has_compiler() {
+        return;
+    }
+    let waiting = "pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER; pthread_cond_t c = PTHREAD_COND_INITIALIZER;\n\
+        void *f(void *p) { pthread_mutex_lock(&m); pthread_cond_wait(&c, &m); return p; }\n";
+    let left = found(&format!(
+        "{waiting}int main(void) {{ pthread_t t; pthread_create(&t, 0, f, 0); return 0; }}"
+    ));
+    assert!(left.is_right(), "{left:?}");
+    let joined = found(&format!(
+        "{waiting}int main(void) {{ pthread_t t; pthread_create(&t, 0, f, 0); pthread_exit(0); }}"
+    ));
+    assert_eq!(joined.deadlocks, 1, "{joined:?}");
+}
+
+#[test]
+fn what_is_not_controlled_is_refused_by_name() {
+    if !has_compiler() {
+        return;
+    }
+    let forks = found("#include <unistd.h>\nint main(void) { return fork(); }");
+    assert!(forks.refused.expect("refused").contains("`fork`"));
+    let opens = found("int main(void) { FILE *f = fopen(\"x\", \"r\"); return !f; }");
+    assert!(opens.refused.expect("refused").contains("`fopen`"));
+    let draws = found("int main(void) { return rand(); }");
+    assert!(draws.refused.expect("refused").contains("rand"));
+}
+
+#[test]
+fn engines_agree_and_search_less_or_as_much() {
+    if !has_compiler() {
+        return;
+    }
+    let source = format!(
+        "{HEAD}atomic_int x, y; void *f(void *p) {{ atomic_store(&x, 1); atomic_load(&y); return p; }}\n\
+         int main(void) {{ pthread_t t; pthread_create(&t, 0, f, 0); atomic_store(&y, 1); int r = atomic_load(&x); pthread_join(t, 0); assert(r); }}"
+    );
+    for algorithm in ["naive", "sleep", "dpor", "source", "optimal"] {
+        let how = How {
+            algorithm: Some(algorithm),
+            ..How::default()
+        };
+        let found = explore("t.c", &source, how);
+        assert_eq!(found.executions, 3, "{algorithm}: {found:?}");
+        assert!(found.says("assertion `r` failed"), "{algorithm}: {found:?}");
+    }
+}

@@ -1,0 +1,7 @@
+//! Programs in C, compiled, loaded and explored. Each is in a process of its own: the test program,
+//! started again with the test `worker`.
+
+mod counts;
+mod findings;
+mod races;
+mod support;

@@ -1,0 +1,139 @@
+//! Programs in the style of SV-COMP: races are allowed, and plain accesses that race are steps.
+
+use crate::support::{Found, How, explore, has_compiler};
+
+const HEAD: &str = "#include <pthread.h>\n#include <assert.h>\nextern void __VERIFIER_atomic_begin(void), __VERIFIER_atomic_end(void), __VERIFIER_assume(int);\nextern int __VERIFIER_nondet_int(void);\n#line 1\n";
+
+fn two(declarations: &str, one: &str, two: &str, end: &str) -> Found {
+    let source = format!(
+        "{HEAD}{declarations}\nvoid *f(void *p) {{\n{one}\nreturn p; }}\nvoid *g(void *p) {{\n{two}\nreturn p; }}\n\
+         int main(void) {{ pthread_t a, b; pthread_create(&a, 0, f, 0); pthread_create(&b, 0, g, 0);\n\
+         pthread_join(a, 0); pthread_join(b, 0); {end} return 0; }}"
+    );
+    let how = How {
+        allow_races: true,
+        nondet: Some(("int", 0, 2)),
+        ..How::default()
+    };
+    explore("t.c", &source, how)
+}
+
+#[test]
+fn plain_variables_are_explored_like_atomics() {
+    if !has_compiler() {
+        return;
+    }
+    let fib = two(
+        "int i = 1, j = 1;",
+        "for (int k = 0; k < 2; k++) i += j;",
+        "for (int k = 0; k < 2; k++) j += i;",
+        "assert(i < 8 && j < 8);",
+    );
+    // The figure of fib with N = 2; the last assertion reads no race.
+    assert_eq!(fib.executions, 19, "{fib:?}");
+    assert!(fib.says("assertion"), "{fib:?}");
+    let right = two(
+        "int i = 1, j = 1;",
+        "for (int k = 0; k < 2; k++) i += j;",
+        "for (int k = 0; k < 2; k++) j += i;",
+        "assert(i <= 8 && j <= 8);",
+    );
+    assert!(right.is_right(), "{right:?}");
+    let counter = two("int x;", "x++;", "x++;", "assert(x == 2);");
+    assert!(counter.says("assertion `x == 2` failed"), "{counter:?}");
+    let atomic = "__VERIFIER_atomic_begin(); x++; __VERIFIER_atomic_end();";
+    let counted = two("int x;", atomic, atomic, "assert(x == 2);");
+    assert!(counted.is_right(), "{counted:?}");
+    assert_eq!(counted.executions, 2);
+}
+
+#[test]
+fn mutual_exclusion_by_plain_variables() {
+    if !has_compiler() {
+        return;
+    }
+    let variables = "int flag[2], turn, x;";
+    let peterson = |me: usize, waits: bool| {
+        let other = 1 - me;
+        let wait = match waits {
+            true => format!("while (flag[{other}] && turn == {other}) ;"),
+            false => String::new(),
+        };
+        format!(
+            "flag[{me}] = 1; turn = {other}; {wait} x = {me}; assert(x == {me}); flag[{me}] = 0;"
+        )
+    };
+    let right = two(variables, &peterson(0, true), &peterson(1, true), "");
+    assert!(right.is_right(), "{right:?}");
+    let wrong = two(variables, &peterson(0, false), &peterson(1, true), "");
+    assert!(wrong.says("assertion `x == "), "{wrong:?}");
+}
+
+#[test]
+fn values_that_are_not_known_are_all_tried() {
+    if !has_compiler() {
+        return;
+    }
+    let found = two(
+        "int x;",
+        "int n = __VERIFIER_nondet_int(); __VERIFIER_assume(n != 1); x = n;",
+        "",
+        "assert(x != 2);",
+    );
+    assert_eq!((found.executions, found.discarded), (2, 1), "{found:?}");
+    assert!(found.says("assertion `x != 2` failed"), "{found:?}");
+}
+
+#[test]
+fn a_program_in_cxx_works() {
+    if !has_compiler() {
+        return;
+    }
+    let source = r#"
+#include <atomic>
+#include <cassert>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+struct Queue {
+    std::mutex mutex;
+    std::condition_variable ready;
+    std::vector<int> items;
+    void push(int item) {
+        std::lock_guard<std::mutex> guard(mutex);
+        items.push_back(item);
+        ready.notify_one();
+    }
+    int pop() {
+        std::unique_lock<std::mutex> guard(mutex);
+        ready.wait(guard, [this] { return !items.empty(); });
+        int item = items.back();
+        items.pop_back();
+        return item;
+    }
+};
+
+int main() {
+    auto queue = std::make_shared<Queue>();
+    std::atomic<int> sum{0};
+    std::thread consumer([queue, &sum] { sum += queue->pop(); });
+    std::thread producer([queue] { queue->push(WHAT); });
+    consumer.join();
+    producer.join();
+    assert(sum == 5);
+    return 0;
+}
+"#;
+    for (what, right) in [("-DWHAT=5", true), ("-DWHAT=6", false)] {
+        let how = How {
+            flags: &[what],
+            ..How::default()
+        };
+        let found = explore("queue.cpp", source, how);
+        assert_eq!(found.is_right(), right, "{found:?}");
+        assert!(found.executions >= 2, "{found:?}");
+    }
+}

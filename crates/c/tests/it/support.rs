@@ -1,0 +1,247 @@
+//! Compiles a program, and explores it in another process.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use mazurka_c::{Machine, Settings, Stop, load, shim_source};
+use mazurka_core::{Limits, Narrator, Schedule};
+use mazurka_explore::{Algorithm, Goal, Search};
+
+/// What was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    pub executions: u64,
+    pub blocked: u64,
+    pub deadlocks: u64,
+    pub discarded: u64,
+    /// The messages of failures, with the line.
+    pub failures: Vec<String>,
+    pub bounds: String,
+    pub refused: Option<String>,
+}
+
+impl Found {
+    /// Whether nothing is wrong, and everything was explored.
+    pub fn is_right(&self) -> bool {
+        self.failures.is_empty()
+            && self.deadlocks == 0
+            && self.bounds == "[]"
+            && self.refused.is_none()
+    }
+
+    /// Whether some failure says this.
+    pub fn says(&self, words: &str) -> bool {
+        self.failures.iter().any(|failure| failure.contains(words))
+    }
+}
+
+/// Whether there is a compiler; if not, the test says that it is skipped.
+pub fn has_compiler() -> bool {
+    let there = Command::new("gcc").arg("--version").output();
+    let there = there.is_ok_and(|output| output.status.success());
+    if !there {
+        eprintln!("skipped: gcc missing");
+    }
+    there
+}
+
+/// How to explore a program.
+#[derive(Clone, Debug, Default)]
+pub struct How<'a> {
+    pub flags: &'a [&'a str],
+    pub allow_races: bool,
+    pub nondet: Option<(&'a str, i64, i64)>,
+    pub algorithm: Option<&'a str>,
+}
+
+fn run(command: &mut Command) {
+    let output = command.output().expect("a command");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {said}");
+}
+
+fn folder() -> PathBuf {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let name = format!("mazurka-c-test-{}-{number}", std::process::id());
+    let folder = std::env::temp_dir().join(name);
+    fs::create_dir_all(&folder).expect("a folder");
+    folder
+}
+
+/// The compiled shim, once for all tests.
+fn shim() -> &'static PathBuf {
+    static SHIM: OnceLock<PathBuf> = OnceLock::new();
+    SHIM.get_or_init(|| {
+        let folder = folder();
+        let (source, object) = (folder.join("shim.c"), folder.join("shim.o"));
+        fs::write(&source, shim_source()).expect("the shim");
+        let flags = mazurka_c::SHIM_FLAGS;
+        run(Command::new("gcc")
+            .args(flags)
+            .args(["-c", "-o"])
+            .arg(&object)
+            .arg(source));
+        object
+    })
+}
+
+fn compile(name: &str, source: &str, how: &How<'_>, folder: &Path) -> PathBuf {
+    let file = folder.join(name);
+    fs::write(&file, source).expect("the program");
+    let cxx = name.ends_with(".cpp");
+    let (b, object) = (folder.join("b.o"), folder.join("p.so"));
+    let a = shim();
+    let level = if how.allow_races { "-O0" } else { "-O1" };
+    let compiler = if cxx { "g++" } else { "gcc" };
+    let flags = [
+        "-g",
+        "-gdwarf-4",
+        level,
+        "-fsanitize=thread",
+        "-fPIC",
+        "-fno-builtin",
+        "-c",
+        "-o",
+    ];
+    run(Command::new(compiler)
+        .args(flags)
+        .arg(&b)
+        .arg(file)
+        .args(how.flags));
+    let mut link = Command::new(compiler);
+    link.args([
+        "-shared",
+        "-Wl,-Bsymbolic",
+        "-Wl,-z,now",
+        "-Wl,--gc-sections",
+        "-o",
+    ]);
+    link.arg(&object).args([&b, a]).arg("-lm");
+    if cxx {
+        link.args(["-static-libstdc++", "-static-libgcc"]);
+    }
+    run(&mut link);
+    object
+}
+
+/// Explores a program in a process of its own. `name` is that of its file.
+pub fn explore(name: &str, source: &str, how: How<'_>) -> Found {
+    let folder = folder();
+    let object = compile(name, source, &how, &folder);
+    let mut worker = Command::new(std::env::current_exe().expect("this program"));
+    worker.args([
+        "--exact",
+        "support::worker",
+        "--nocapture",
+        "--test-threads=1",
+    ]);
+    worker.env("MAZURKA_C_OBJECT", &object);
+    worker.env("MAZURKA_C_ALGORITHM", how.algorithm.unwrap_or("optimal"));
+    if how.allow_races {
+        worker.env("MAZURKA_C_RACES", "1");
+    }
+    if let Some((name, least, greatest)) = how.nondet {
+        worker.env("MAZURKA_C_NONDET", format!("{name} {least} {greatest}"));
+    }
+    let output = worker.output().expect("a worker");
+    fs::remove_dir_all(folder).expect("the folder goes away");
+    let said = String::from_utf8_lossy(&output.stdout);
+    let mut found = Found::default();
+    for line in said.lines() {
+        let Some((key, value)) = line.split_once("=== ") else {
+            continue;
+        };
+        let number = || value.parse().expect("a number");
+        match key {
+            "executions" => found.executions = number(),
+            "blocked" => found.blocked = number(),
+            "deadlocks" => found.deadlocks = number(),
+            "discarded" => found.discarded = number(),
+            "failure" => found.failures.push(value.to_owned()),
+            "bounds" => found.bounds = value.to_owned(),
+            "refused" => found.refused = Some(value.to_owned()),
+            _ => {}
+        }
+    }
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let ended = found.bounds != String::new() || found.refused.is_some();
+    assert!(ended && output.status.success(), "{name}: {said}{errors}");
+    found
+}
+
+/// Does what another process asks for; as a test alone it does nothing.
+#[test]
+fn worker() {
+    let Ok(object) = std::env::var("MAZURKA_C_OBJECT") else {
+        return;
+    };
+    let inputs = std::env::var("MAZURKA_C_NONDET").ok().map(|text| {
+        let words: Vec<&str> = text.split(' ').collect();
+        let number = |at: usize| words[at].parse().expect("a number");
+        (words[0].to_owned(), number(1), number(2))
+    });
+    let settings = Settings {
+        allow_races: std::env::var("MAZURKA_C_RACES").is_ok(),
+        inputs: inputs.into_iter().collect(),
+    };
+    let content = fs::read(&object).expect("the object");
+    if let Err(error) = load(&object, &content, settings) {
+        println!("\nrefused=== {error}");
+        return;
+    }
+    let mut machine = Machine::of_loaded().expect("a program");
+    let algorithm = std::env::var("MAZURKA_C_ALGORITHM").expect("an algorithm");
+    let search = Search {
+        algorithm: algorithm.parse::<Algorithm>().expect("an algorithm"),
+        limits: Limits::default(),
+        goal: Goal::Everything,
+    };
+    let found = loop {
+        let found = search.run(
+            &mut machine,
+            &mut |_| std::ops::ControlFlow::Continue(()),
+            &mut (),
+        );
+        match machine.stopped() {
+            None => break found,
+            Some(Stop::Restart) => machine.start_again(),
+            Some(Stop::Refused(what)) => return println!("\nrefused=== {what}"),
+        }
+    };
+    println!(
+        "\nexecutions=== {}",
+        found.counts.traces.unwrap_or(found.counts.executions)
+    );
+    println!("blocked=== {}", found.counts.blocked);
+    println!("deadlocks=== {}", found.counts.deadlocks);
+    println!("discarded=== {}", found.counts.discarded);
+    let micros = found.elapsed.as_secs_f64() * 1e6 / found.counts.executions.max(1) as f64;
+    println!("micros=== {micros:.2}");
+    for finding in &found.failures {
+        let mishap = finding.mishap.expect("a mishap");
+        let schedule: &Schedule = &finding.schedule;
+        let run = machine
+            .narrate(schedule)
+            .expect("a schedule that was found");
+        let (message, place) = mazurka_core::Narrator::explain(&machine, &mishap);
+        let line = place.map_or(0, |place| place.line);
+        assert!(
+            run.steps.len() == schedule.0.len(),
+            "the run is the schedule's"
+        );
+        println!("failure=== {message} @{line}");
+        if std::env::var("MAZURKA_C_TELL").is_ok() {
+            for step in &run.steps {
+                println!(
+                    "  {} {} :{} {:?}",
+                    step.process, step.label, step.line, step.mishap
+                );
+            }
+        }
+    }
+    println!("bounds=== {:?}", found.bounds);
+}

@@ -1,0 +1,376 @@
+//! C and C++ programs: compiled here, and run by the tool itself, started again.
+//!
+//! The program is native code, which can do anything that the user can: a process of its own keeps
+//! its crashes away from the user, and is no sandbox. That process is this tool with the same
+//! arguments and the flag `--native`, which names the compiled program; it explores and shows what
+//! it finds. The first process waits, and tells how the second ended if that was not by itself.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+
+use clap::Args;
+use mazurka::Program;
+use mazurka::native::{self, Object, RUNS_HERE, SHIM_FLAGS, Settings};
+
+use crate::commands::Refusal;
+use crate::exit::Exit;
+use crate::files;
+
+/// The endings of files in C, and in C++.
+const C: [&str; 1] = [".c"];
+const CXX: [&str; 4] = [".cc", ".cpp", ".cxx", ".C"];
+
+/// Flags for programs in C and C++.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "C and C++ programs")]
+pub(crate) struct NativeArgs {
+    /// C: data races are no failures; plain accesses that race are steps
+    #[arg(long)]
+    allow_races: bool,
+    /// C: the values of `__VERIFIER_nondet_TYPE`, such as int=0..3 (repeatable)
+    #[arg(long, value_name = "TYPE=LEAST..GREATEST", value_parser = range)]
+    nondet: Vec<(String, i64, i64)>,
+    /// The compiled program, in the process that runs it
+    #[arg(long, value_name = "OBJECT", hide = true)]
+    native: Option<PathBuf>,
+    /// C: flags for the compiler
+    #[arg(last = true, value_name = "CFLAGS")]
+    cflags: Vec<String>,
+}
+
+/// Reads `int=0..3`.
+fn range(text: &str) -> Result<(String, i64, i64), String> {
+    let read = || {
+        let (name, range) = text.split_once('=')?;
+        let (least, greatest) = range.split_once("..")?;
+        let greatest = greatest.trim_start_matches('=');
+        Some((name.to_owned(), least.parse().ok()?, greatest.parse().ok()?))
+    };
+    let (name, least, greatest): (String, i64, i64) =
+        read().ok_or("write a type and a range of values, as in int=0..3")?;
+    match least <= greatest {
+        true => Ok((name, least, greatest)),
+        false => Err("the range has no values".to_owned()),
+    }
+}
+
+fn ends(name: &str, endings: &[&str]) -> bool {
+    endings.iter().any(|ending| name.ends_with(ending))
+}
+
+/// Whether a file is C or C++.
+pub(crate) fn is_native(name: &str) -> bool {
+    ends(name, &C) || ends(name, &CXX)
+}
+
+/// What a command that does not run native code says of it.
+pub(crate) fn refusal(name: &str) -> String {
+    format!(
+        "`{name}` is native code: `check`, `explore`, `run` and `replay` work on it, and no other command"
+    )
+}
+
+/// Where the process that runs a program finds it, as a record remembers the rest.
+const SET: [&str; 3] = ["@allow-races", "@nondet", "@cflag"];
+
+impl NativeArgs {
+    /// Whether there is a flag that other programs do not have.
+    pub(crate) fn is_empty(&self) -> bool {
+        !self.allow_races && self.nondet.is_empty() && self.cflags.is_empty()
+    }
+
+    /// What is said of such a flag where it means nothing.
+    pub(crate) fn only_for_c() -> String {
+        "--allow-races, --nondet and flags for a compiler are for programs in C and C++".to_owned()
+    }
+
+    /// The flags, and where the compiled program is, as a record has them.
+    pub(crate) fn recorded(
+        set: &[(String, String)],
+        native: Option<PathBuf>,
+    ) -> Result<Self, String> {
+        let mut args = Self {
+            native,
+            ..Self::default()
+        };
+        for (name, value) in set {
+            match name.as_str() {
+                "@allow-races" => args.allow_races = true,
+                "@nondet" => args.nondet.push(range(value)?),
+                // A record is a file, and no file may say what the compiler does.
+                "@cflag" => {
+                    return Err(format!(
+                        "it was recorded with flags for the compiler: check the program again, with -- {value} …"
+                    ));
+                }
+                _ => {}
+            }
+        }
+        Ok(args)
+    }
+
+    /// What a record remembers of the flags.
+    fn set(&self) -> Vec<(String, String)> {
+        let mut all = Vec::new();
+        let mut add = |name: &str, value: String| all.push((name.to_owned(), value));
+        if self.allow_races {
+            add(SET[0], "true".to_owned());
+        }
+        for (name, least, greatest) in &self.nondet {
+            add(SET[1], format!("{name}={least}..{greatest}"));
+        }
+        for flag in &self.cflags {
+            add(SET[2], flag.clone());
+        }
+        all
+    }
+
+    /// The program of some files: loaded here, in the process that runs it; else compiled, and run
+    /// by such a process, whose result the refusal is.
+    pub(crate) fn load(
+        &self,
+        names: &[&str],
+        set: &[(String, String)],
+    ) -> Result<Program, Refusal> {
+        if let Some((name, _)) = set.iter().find(|(name, _)| !SET.contains(&name.as_str())) {
+            let what = match name.strip_prefix('@') {
+                Some(flag) => format!("--{flag} is for ABS programs"),
+                None => {
+                    format!("--set {name}: C programs have no constants to set; use -- -D{name}=…")
+                }
+            };
+            return Err(what.into());
+        }
+        if !RUNS_HERE {
+            return Err(native::LoadError::NotHere.to_string().into());
+        }
+        if let Some(other) = names.iter().find(|name| !is_native(name)) {
+            return Err(format!("`{other}` is no file in C or C++, and the others are").into());
+        }
+        let mut text = String::new();
+        for name in names {
+            text += &files::program(name)?;
+            text.push('\0');
+        }
+        match &self.native {
+            Some(object) => self.load_object(names, &text, object),
+            None => Err(Refusal::Done(self.elsewhere(names)?)),
+        }
+    }
+
+    fn load_object(&self, names: &[&str], text: &str, object: &Path) -> Result<Program, Refusal> {
+        let shown = object.display().to_string();
+        let content = fs::read(object).map_err(|error| format!("`{shown}`: {error}"))?;
+        let settings = Settings {
+            allow_races: self.allow_races,
+            inputs: self.nondet.clone(),
+        };
+        let object = Object {
+            path: &shown,
+            content: &content,
+        };
+        let name = names.join(mazurka::FILES_JOINED_BY);
+        let loaded = native::load(&name, text, &self.set(), object, settings);
+        Ok(loaded.map_err(|error| error.to_string())?)
+    }
+
+    /// Compiles the program, and lets this tool, started again, do what was asked for.
+    fn elsewhere(&self, names: &[&str]) -> Result<Exit, String> {
+        let folder = Folder::new()?;
+        let object = self.compile(names, &folder.0)?;
+        let tool =
+            std::env::current_exe().map_err(|error| format!("cannot start again: {error}"))?;
+        let mut given: Vec<OsString> = std::env::args_os().skip(1).collect();
+        // After the command, and before the files and what follows `--`.
+        let at = given.len().min(1);
+        given.splice(at..at, ["--native".into(), object.into_os_string()]);
+        let kept = [
+            "TERM",
+            "NO_COLOR",
+            "CLICOLOR",
+            "CLICOLOR_FORCE",
+            "COLUMNS",
+            "LANG",
+            "LC_ALL",
+        ];
+        let kept = kept
+            .iter()
+            .filter_map(|name| Some((name, std::env::var_os(name)?)));
+        let status = Command::new(tool)
+            .args(given)
+            .env_clear()
+            .envs(kept)
+            .status()
+            .map_err(|error| format!("cannot start again: {error}"))?;
+        match status.code() {
+            Some(code) => Ok(Exit::of_code(code)),
+            None => Err(killed(status)),
+        }
+    }
+
+    /// Compiles the files with the shim. Returns the shared object.
+    fn compile(&self, names: &[&str], folder: &Path) -> Result<PathBuf, String> {
+        let cxx = names.iter().any(|name| ends(name, &CXX));
+        let cc = Compiler::find("CC", &["gcc", "clang", "cc"])?;
+        let shim = folder.join("shim.c");
+        fs::write(&shim, native::shim_source())
+            .map_err(|error| format!("`{}`: {error}", shim.display()))?;
+        let mut objects = Vec::new();
+        let mut compile = |compiler: &Compiler, source: &Path, flags: &[&str], own: &[String]| {
+            let object = folder.join(format!("{}.o", objects.len()));
+            let mut command = Command::new(&compiler.0);
+            command.args(["-c", "-fPIC", "-o"]).arg(&object).arg(source);
+            command.args(flags).args(own);
+            objects.push(object);
+            run(&mut command)
+        };
+        // A compiler that cannot leave registers alone makes a shim that finds no loops that spin.
+        let known = cc.takes(SHIM_FLAGS[SHIM_FLAGS.len() - 1], folder);
+        let mut shim_flags: Vec<&str> = SHIM_FLAGS.to_vec();
+        if !known {
+            shim_flags.retain(|flag| !flag.starts_with("-ffixed"));
+            shim_flags.push("-DMZ_NO_SPIN");
+        }
+        compile(&cc, &shim, &shim_flags, &[])?;
+        let level = if self.allow_races { "-O0" } else { "-O1" };
+        let flags = [
+            "-g",
+            "-gdwarf-4",
+            level,
+            "-fsanitize=thread",
+            "-fno-builtin",
+            "-U_FORTIFY_SOURCE",
+            "-fno-stack-protector",
+        ];
+        for name in names {
+            let compiler = match ends(name, &CXX) {
+                true => &Compiler::find("CXX", &["g++", "clang++", "c++"])?,
+                false => &cc,
+            };
+            let mut flags = flags.to_vec();
+            if compiler.takes("-ftrivial-auto-var-init=zero", folder) {
+                flags.push("-ftrivial-auto-var-init=zero");
+            }
+            compile(compiler, Path::new(name), &flags, &self.cflags)?;
+        }
+        let linker = match cxx {
+            true => Compiler::find("CXX", &["g++", "clang++", "c++"])?,
+            false => cc,
+        };
+        let object = folder.join("program.so");
+        let mut command = Command::new(&linker.0);
+        command.args([
+            "-shared",
+            "-Wl,-Bsymbolic",
+            "-Wl,-z,now",
+            "-Wl,--gc-sections",
+            "-o",
+        ]);
+        command.arg(&object).args(&objects).arg("-lm");
+        if cxx {
+            command.args(["-static-libstdc++", "-static-libgcc"]);
+        }
+        run(&mut command)?;
+        Ok(object)
+    }
+}
+
+/// A folder that goes away.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Result<Self, String> {
+        let id = std::process::id();
+        for number in 0..100 {
+            let path = std::env::temp_dir().join(format!("mazurka-{id}-{number}"));
+            match fs::create_dir(&path) {
+                Ok(()) => return Ok(Self(path)),
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(format!("`{}`: {error}", path.display())),
+            }
+        }
+        Err("there is no name for a temporary folder".to_owned())
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _gone = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A compiler, by name.
+struct Compiler(String);
+
+impl Compiler {
+    /// The one that a variable names, or the first of these that is there.
+    fn find(variable: &str, names: &[&str]) -> Result<Self, String> {
+        let named = std::env::var(variable).ok().filter(|name| !name.is_empty());
+        let all: Vec<String> = match named {
+            Some(name) => vec![name],
+            None => names.iter().map(|&name| name.to_owned()).collect(),
+        };
+        let works = |name: &&String| {
+            let mut command = Command::new(name);
+            command
+                .arg("--version")
+                .stdout(Stdio::null())
+                .stderr(Stdio::null());
+            command.status().is_ok_and(|status| status.success())
+        };
+        match all.iter().find(works) {
+            Some(name) => Ok(Self(name.clone())),
+            None => Err(format!(
+                "there is no compiler: {} was not found; install gcc or clang, or name one in {variable}",
+                all.join(", ")
+            )),
+        }
+    }
+
+    /// Whether it knows a flag.
+    fn takes(&self, flag: &str, folder: &Path) -> bool {
+        let empty = folder.join("empty.c");
+        if fs::write(&empty, "").is_err() {
+            return false;
+        }
+        let mut command = Command::new(&self.0);
+        command
+            .args(["-Werror", flag, "-x", "c", "-fsyntax-only"])
+            .arg(empty);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        command.status().is_ok_and(|status| status.success())
+    }
+}
+
+/// Runs a compiler. If it fails, its output is the error.
+fn run(command: &mut Command) -> Result<(), String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command
+        .output()
+        .map_err(|error| format!("cannot run {name}: {error}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(format!(
+        "{name} does not compile the program:\n{}",
+        said.trim_end()
+    ))
+}
+
+#[cfg(unix)]
+fn killed(status: ExitStatus) -> String {
+    use std::os::unix::process::ExitStatusExt;
+    let signal = status.signal().unwrap_or(0);
+    format!(
+        "the process that ran the program was ended by signal {signal}; it has no verdict. \
+         Does the program crash before `main`, or write over the memory of the tool?"
+    )
+}
+
+#[cfg(not(unix))]
+fn killed(_: ExitStatus) -> String {
+    "the process that ran the program was ended; it has no verdict".to_owned()
+}
