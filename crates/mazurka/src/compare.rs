@@ -64,7 +64,8 @@ pub struct Compare {
     /// What is to hold.
     pub relation: Relation,
     /// The shared variables to observe. If none is named: what the programs observe, which must be
-    /// the same variables.
+    /// the same variables. ABS programs are compared by their output, which must be all that they
+    /// are [read](Program::load) to observe.
     pub observe: Vec<String>,
 }
 
@@ -92,8 +93,11 @@ pub enum NotCompared {
     /// The variable is of another type in the other program.
     #[error("`{0}` has not the same type in both programs")]
     Type(String),
-    /// Nothing is observed.
-    #[error("an ABS program is compared by what it observes itself: say --observe for both")]
+    /// They are of two languages.
+    #[error("programs of two languages observe different things, so they are not compared")]
+    Languages,
+    /// Objects have names that depend on the run.
+    #[error("ABS programs are compared by their output: say --observe output, or leave it out")]
     Abs,
     /// One of them is not searched.
     #[error(transparent)]
@@ -364,17 +368,30 @@ impl Program {
         })
     }
 
+    /// Whether it was read to be observed by its output alone.
+    fn observes_output(&self) -> bool {
+        let mut set = self.record().set.iter();
+        set.any(|(name, value)| name == "@observe" && value == "output")
+    }
+
     /// The variables to compare; none if the programs say themselves what is observed.
     fn names_compared_with(
         &self,
         other: &Program,
         how: &Compare,
     ) -> Result<Vec<String>, NotCompared> {
-        let (Some(one), Some(two)) = (self.language.maz(), other.language.maz()) else {
-            return match how.observe.is_empty() {
-                true => Ok(Vec::new()),
-                false => Err(NotCompared::Abs),
-            };
+        let (one, two) = match (self.language.maz(), other.language.maz()) {
+            (Some(one), Some(two)) => (one, two),
+            (None, None) => {
+                let output = [self, other]
+                    .iter()
+                    .all(|program| program.observes_output());
+                return match how.observe.is_empty() && output {
+                    true => Ok(Vec::new()),
+                    false => Err(NotCompared::Abs),
+                };
+            }
+            _ => return Err(NotCompared::Languages),
         };
         let (one, two) = (one.program(), two.program());
         let names = match how.observe.is_empty() {
@@ -509,6 +526,9 @@ fn for_all(
     let local = options.limits.local;
     let mut one = symbolic_machine(codes[0], options, patience.clone())?;
     let mut two = one.beside(Arc::clone(codes[1]), local, patience);
+    if !two.can_start() {
+        return Err(Refused::NoStart("compare"));
+    }
     let first = classes(&mut one, names, options, watch);
     let left = &Options {
         limits: budget.left(),

@@ -31,6 +31,11 @@ pub enum NotLinear {
     /// It is not written in `.maz`.
     #[error("a run of a `.maz` program is linearised")]
     NotMaz,
+    /// It has objects to synchronise with.
+    #[error(
+        "semaphores, reader–writer locks, condition variables, barriers and locks that are tried are of several processes, and a run that is linearised has one"
+    )]
+    Objects,
     /// A label is no statement of the language.
     #[error("step {step}, `{label}`, is no statement that one process could make")]
     Label {
@@ -120,6 +125,9 @@ impl Program {
     /// ```
     pub fn linearised(&self, run: &Run) -> Result<String, NotLinear> {
         let code = self.language.maz().ok_or(NotLinear::NotMaz)?;
+        if code.program().vars.iter().any(|var| var.object) {
+            return Err(NotLinear::Objects);
+        }
         let start = Plan::Schedule(Schedule::default());
         let options = given(run);
         let before = self.run(&start, &options, &mut quietly());

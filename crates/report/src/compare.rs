@@ -64,11 +64,14 @@ pub fn compared(record: &Record, sides: &Sides<'_>, view: &View) -> String {
         let columns = Columns::fitting(std::slice::from_ref(run), view);
         text += &columns.steps(run, 0..run.steps.len(), None, paint);
         let end = match run.ending {
-            Ending::Deadlock => "a deadlock, with",
-            Ending::Failure => "a failure, with",
-            _ => "the end, with",
+            Ending::Deadlock => "a deadlock",
+            Ending::Failure => "a failure",
+            _ => "the end",
         };
-        text += &format!("{end} {}\n", bindings(&run.state));
+        text += &match run.state.is_empty() {
+            true => format!("{end}\n"),
+            false => format!("{end}, with {}\n", bindings(&run.state)),
+        };
         let command = replay_command(sides.programs[of], run, &view.flags);
         text += &format!("{} {command}\n", paint.strong("repeat with:"));
     }

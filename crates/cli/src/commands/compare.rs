@@ -34,7 +34,8 @@ pub(crate) struct CompareArgs {
     /// Whether all outcomes of the second are outcomes of the first, which may have others
     #[arg(long)]
     within: bool,
-    /// The shared variables to compare, with commas between (ABS: `output`, classes, fields)
+    /// The shared variables to compare, with commas between; ABS programs are compared by their
+    /// output
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     observe: Vec<String>,
     /// Override a constant of both programs, or give a variable of both its initial value
@@ -50,8 +51,8 @@ pub(crate) struct CompareArgs {
 impl CompareArgs {
     fn load(&self, file: &str) -> Result<Program, Refusal> {
         let mut set = self.set.clone();
-        if file.ends_with(".abs") && !self.observe.is_empty() {
-            set.push(("@observe".to_owned(), self.observe.join(",")));
+        if file.ends_with(".abs") {
+            set.push(("@observe".to_owned(), "output".to_owned()));
         }
         Sources::read(&[file])?.load(&set)
     }
@@ -71,7 +72,7 @@ pub(super) fn compare(args: &CompareArgs) -> Result<Exit, Refusal> {
             true => Relation::Within,
             false => Relation::Same,
         },
-        observe: match args.first.ends_with(".abs") && args.second.ends_with(".abs") {
+        observe: match args.observe == ["output"] && args.first.ends_with(".abs") {
             true => Vec::new(),
             false => args.observe.clone(),
         },

@@ -41,6 +41,8 @@ fn unknown_values_are_the_same_in_both() {
     let fewer = format!("{N} requires n > 0");
     assert_eq!(compare(N, &fewer, &["--within"]).code, 0);
     assert_eq!(compare(&fewer, N, &["--within"]).code, 1);
+    let none = format!("{N} requires n > 3 && n < 2");
+    assert_eq!(compare(N, &none, &["--within"]).code, 3);
 }
 
 #[test]
@@ -122,4 +124,14 @@ fn actors_are_compared_by_what_they_observe() {
     };
     assert_eq!(compare(&[]).code, 1, "{:?}", compare(&[]));
     assert_eq!(compare(&["--within"]).code, 0);
+    let said = mazurka(&["compare", &free, &fixed, "--observe", "C"]);
+    assert!(
+        said.code == 3 && said.err.contains("by their output"),
+        "{said:?}"
+    );
+    let said = mazurka(&["compare", &free, "examples/counter.maz"]);
+    assert!(
+        said.code == 3 && said.err.contains("two languages"),
+        "{said:?}"
+    );
 }

@@ -18,6 +18,11 @@ pub enum NotWeak {
         "`invariant` and temporal properties are about states, and there are none: write `assert` or `ensures`"
     )]
     States,
+    /// It has objects that are lowered to variables, of which no order is known.
+    #[error(
+        "semaphores, reader–writer locks, condition variables, barriers and locks that are tried are explored as interleavings only: use `lock` and atomic variables"
+    )]
+    Objects,
     /// A step touches several places.
     #[error("line {line}: this step makes several accesses: only updates of one variable are one")]
     Several {
@@ -39,6 +44,9 @@ impl Code {
     pub fn accesses_are_steps(&self) -> Result<(), NotWeak> {
         if self.program.atomicity != Atomicity::Access {
             return Err(NotWeak::Statements);
+        }
+        if self.program.vars.iter().any(|var| var.object) {
+            return Err(NotWeak::Objects);
         }
         if !self.invariants.is_empty() || !self.temporal.is_empty() {
             return Err(NotWeak::States);
