@@ -160,7 +160,7 @@ impl Finder {
                     self.add(Feature::Symbolic);
                 }
             }
-            ItemKind::Object(..) => self.add(Feature::Lock),
+            ItemKind::Object(..) | ItemKind::Channel(..) => self.add(Feature::Lock),
             ItemKind::Lock(names) => {
                 self.add(Feature::Lock);
                 if names.iter().any(|(_, size)| size.is_some()) {
@@ -229,6 +229,16 @@ impl Finder {
                 places.iter().for_each(|place| self.place(place));
             }
             Kind::Try(_, tried) => self.stmt(tried),
+            Kind::Send(channel, values) => {
+                self.add(Feature::Lock);
+                self.place(channel);
+                values.iter().for_each(|value| self.expr(value));
+            }
+            Kind::Receive(channel, places) => {
+                self.add(Feature::Lock);
+                self.place(channel);
+                places.iter().for_each(|place| self.place(place));
+            }
             Kind::Assign(places, values) => {
                 if places.len() > 1 {
                     self.add(Feature::MultiAssign);
@@ -341,6 +351,7 @@ impl Finder {
         match e {
             Expr::Bool(_) | Expr::Num(_) => {}
             Expr::Name(name) => self.name(name),
+            Expr::Len(channel) => self.place(channel),
             Expr::Index(name, inner) => {
                 self.name(name);
                 self.expr(inner);

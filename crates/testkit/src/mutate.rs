@@ -270,6 +270,7 @@ impl Mutator {
     fn rewrite(&mut self, e: &mut Expr, shared: &[Variable]) {
         match e {
             Expr::Bool(value) => *value = !*value,
+            Expr::Len(_) => {}
             Expr::Num(value) => {
                 let numbers: Vec<_> = shared.iter().filter(|(_, ty)| *ty != Ty::Bool).collect();
                 match self.rng.pick(&numbers) {

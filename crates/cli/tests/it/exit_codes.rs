@@ -38,6 +38,14 @@ fn the_planted_bugs_of_the_examples_are_found() {
         ("two-phase-commit", "failure: invariant `agreement`"),
         ("bakery", "failure: invariant `exclusion`"),
         ("waiter", "deadlock: philosopher(0), philosopher(1)"),
+        ("bounded-queue", "failure: assertion failed: consumer"),
+        ("thread-pool", "deadlock: worker"),
+        ("rwlock-upgrade", "deadlock: client(0) and client(1)"),
+        ("alternating-bit", "failure: assertion failed: item"),
+        ("michael-scott", "failure: ensures `none_lost`"),
+        ("work-stealing", "failure: assertion failed: item"),
+        ("raft-election", "failure: invariant `one_leader`"),
+        ("paxos", "failure: invariant `agreement`"),
     ] {
         let file = format!("examples/{name}.maz");
         let right = mazurka(&["check", &file]);

@@ -217,6 +217,9 @@ impl<'s> Body<'_, 's> {
             ast::ExprKind::Call(name, args) => match self.function_named(*name) {
                 Some(id) => self.call_function(id, *name, args, span),
                 None => {
+                    if let Some(length) = self.length(*name, args, span) {
+                        return length;
+                    }
                     for arg in args {
                         self.expr(arg, choices);
                     }

@@ -7,6 +7,7 @@
 
 mod atomics;
 mod body;
+mod channels;
 mod constants;
 mod expr;
 mod fold;

@@ -35,6 +35,12 @@ pub(super) enum Kind {
     Barrier { waiters: VarId, parties: i64 },
     /// A lock that some process tries: the process that holds it.
     Mutex { holder: VarId },
+    /// How many messages wait, what they are, and how many can.
+    Channel {
+        count: VarId,
+        payload: Payload,
+        places: u32,
+    },
     /// Its declaration has a mistake.
     Poison,
 }
@@ -48,9 +54,19 @@ impl Kind {
             Kind::Cond { .. } => "a condition variable",
             Kind::Barrier { .. } => "a barrier",
             Kind::Mutex { .. } => "a lock",
+            Kind::Channel { .. } => "a channel",
             Kind::Poison => "something wrong",
         }
     }
+}
+
+/// What the messages of a channel are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Payload {
+    /// Single values, in this array.
+    Value(VarId, Type),
+    /// Values of a `struct`, in this array of it.
+    Struct(u32, u32),
 }
 
 /// Which process runs a body, as far as that is known.
@@ -110,7 +126,9 @@ impl<'s> Checker<'s> {
     /// Gives every object its variables.
     pub(super) fn objects(&mut self, file: &File<'s>) {
         let apart = |item: &Item<'s>| match item {
-            Item::Object(object) => object.kind != ObjectKind::Semaphore,
+            Item::Object(object) => {
+                !matches!(object.kind, ObjectKind::Semaphore | ObjectKind::Channel)
+            }
             Item::Lock { name, .. } => self.tried.contains(name.text),
             _ => false,
         };
@@ -179,6 +197,9 @@ impl<'s> Checker<'s> {
 
     fn object(&mut self, object: &ast::Object<'s>) -> Option<Object> {
         let name = object.name;
+        if object.kind == ObjectKind::Channel {
+            return self.channel(object);
+        }
         let dims = Body::new(self).dims(&object.dims, 1, true)?;
         let shape = Shape::plain(name.text, dims.clone());
         let value = match &object.value {
@@ -202,6 +223,7 @@ impl<'s> Checker<'s> {
                 waiters: self.one_for_each(&shape, "waiting", name.span)?,
                 parties: value,
             },
+            ObjectKind::Channel => Kind::Poison,
         };
         let dims = dims.len();
         Some(Object { kind, dims })
@@ -249,7 +271,13 @@ impl<'s> Checker<'s> {
         self.object_var(shape, Type::Enum(self.processes.ty), 0, span)
     }
 
-    fn object_var(&mut self, shape: Shape, ty: Type, init: i64, span: Span) -> Option<VarId> {
+    pub(super) fn object_var(
+        &mut self,
+        shape: Shape,
+        ty: Type,
+        init: i64,
+        span: Span,
+    ) -> Option<VarId> {
         let len: u64 = shape.dims.iter().map(|&dim| u64::from(dim)).product();
         self.elements = self.elements.saturating_add(len);
         if self.elements > MAX_ELEMENTS {
@@ -327,7 +355,7 @@ impl<'s> Checker<'s> {
         self.report(
             Diagnostic::new("M0426", span, "a spawned process cannot do this")
                 .label("it waits for, or holds, what tells processes apart")
-                .help("declare the process, as in `process worker (i in 0..3) { … }`; spawned processes have `lock` and `semaphore`"),
+                .help("declare the process, as in `process worker (i in 0..3) { … }`; spawned processes have `lock`, `semaphore` and `chan`"),
         );
     }
 }

@@ -121,6 +121,14 @@ impl<'s> Body<'_, 's> {
             ast::StmtKind::Call(name, args) if self.is_operation(*name, args) => {
                 self.object_stmt(*name, args, span)
             }
+            ast::StmtKind::Send(channel, value) => {
+                let blocking = self.in_one_step(|body| body.sends(channel, value, span));
+                self.object_step(blocking, span)
+            }
+            ast::StmtKind::Receive(channel, into) => {
+                let blocking = self.in_one_step(|body| body.receives(channel, into, span));
+                self.object_step(blocking, span)
+            }
             ast::StmtKind::Try(kept, operation) => self.tried(kept, operation, span),
             ast::StmtKind::Call(name, args) => match self.call(*name, args, span) {
                 Some((procedure, args)) => StmtKind::Call(procedure, args),

@@ -17,16 +17,16 @@ use crate::check::hir::{
 use crate::syntax::ast::{self, Kept, Name, Selector};
 
 /// An object with what stands in brackets behind its name.
-struct Operand {
-    kind: Kind,
-    indices: Vec<Expr>,
+pub(super) struct Operand {
+    pub kind: Kind,
+    pub indices: Vec<Expr>,
     span: Span,
 }
 
 /// Something that may have to wait: for what, and what it does then.
-struct Blocking {
-    guard: Expr,
-    then: Vec<Stmt>,
+pub(super) struct Blocking {
+    pub guard: Expr,
+    pub then: Vec<Stmt>,
 }
 
 /// What `lock(m)` takes: a lock of the core, or one that is lowered because it is tried.
@@ -128,6 +128,15 @@ impl<'s> Body<'_, 's> {
         })
     }
 
+    /// Something that waits for one condition, as a step.
+    pub(super) fn object_step(&mut self, blocking: Option<Blocking>, span: Span) -> StmtKind {
+        self.c.program.lowered.insert(span);
+        match blocking {
+            Some(blocking) => self.guarded(blocking, span),
+            None => StmtKind::Skip,
+        }
+    }
+
     /// `lock(m)` of a lock that is tried somewhere, and so is no lock of the core.
     pub(super) fn lowered_lock(
         &mut self,
@@ -217,6 +226,12 @@ impl<'s> Body<'_, 's> {
                 };
                 self.take(holder, object.indices, span)
             }
+            ast::StmtKind::Send(channel, value) => {
+                self.in_one_step(|body| body.sends(channel, value, span))
+            }
+            ast::StmtKind::Receive(channel, into) => {
+                self.in_one_step(|body| body.receives(channel, into, span))
+            }
             ast::StmtKind::Call(verb, args) if self.is_operation(*verb, args) => {
                 let object = self.operand(&args[0], span)?;
                 if args.len() > 1 || !matches!(verb.text, "acquire" | "read_lock" | "write_lock") {
@@ -236,7 +251,7 @@ impl<'s> Body<'_, 's> {
         self.report(
             Diagnostic::new("M0427", span, "this cannot be tried")
                 .label("expected something that may have to wait for one thing")
-                .help("`try` stands before `lock(m)`, `acquire(s)`, `read_lock(l)` and `write_lock(l)`"),
+                .help("`try` stands before `lock(m)`, `acquire(s)`, `read_lock(l)`, `write_lock(l)`, `c ! e` and `c ? x`"),
         );
     }
 
@@ -534,7 +549,7 @@ impl<'s> Body<'_, 's> {
     }
 
     /// The object that an argument names.
-    fn operand(&mut self, expr: &ast::Expr<'s>, span: Span) -> Option<Operand> {
+    pub(super) fn operand(&mut self, expr: &ast::Expr<'s>, span: Span) -> Option<Operand> {
         let (name, selectors) = match &expr.kind {
             ast::ExprKind::Name(name) => (*name, Vec::new()),
             ast::ExprKind::Index(name, index) => (*name, vec![&**index]),
@@ -680,7 +695,7 @@ fn not(expr: Expr) -> Expr {
     }
 }
 
-fn binary(op: BinaryOp, a: Expr, b: Expr, ty: Type) -> Expr {
+pub(super) fn binary(op: BinaryOp, a: Expr, b: Expr, ty: Type) -> Expr {
     let span = a.span;
     Expr {
         kind: ExprKind::Binary(op, Box::new(a), Box::new(b)),
@@ -704,9 +719,13 @@ fn all_of(mut parts: Vec<Expr>) -> Expr {
     }
 }
 
-fn assign(place: Place, value: Expr, span: Span) -> Stmt {
-    let kind = StmtKind::Assign(vec![place], vec![value]);
+pub(super) fn assign_all(places: Vec<Place>, values: Vec<Expr>, span: Span) -> Stmt {
+    let kind = StmtKind::Assign(places, values);
     Stmt { kind, span }
+}
+
+fn assign(place: Place, value: Expr, span: Span) -> Stmt {
+    assign_all(vec![place], vec![value], span)
 }
 
 fn one_step(body: Vec<Stmt>) -> StmtKind {

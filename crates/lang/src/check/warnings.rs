@@ -348,6 +348,14 @@ impl<'s> Survey<'s> {
                 self.expr(test);
                 message.iter().for_each(|message| self.message(*message));
             }
+            StmtKind::Send(channel, value) => {
+                self.expr(channel);
+                self.expr(value);
+            }
+            StmtKind::Receive(channel, into) => {
+                self.expr(channel);
+                self.place(into);
+            }
             StmtKind::Try(kept, operation) => {
                 self.stmt(operation);
                 match kept {

@@ -89,6 +89,8 @@ pub(crate) struct Object<'s> {
     pub dims: Vec<Expr<'s>>,
     /// What stands behind `=`.
     pub value: Option<Expr<'s>>,
+    /// The messages of a channel.
+    pub ty: Option<TypeExpr<'s>>,
 }
 
 /// The kinds of objects.
@@ -100,14 +102,16 @@ pub(crate) enum ObjectKind {
     /// `spurious cond c`: a process that waits may wake for no reason.
     SpuriousCond,
     Barrier,
+    Channel,
 }
 
 impl ObjectKind {
-    pub const ALL: [(&'static str, Self); 4] = [
+    pub const ALL: [(&'static str, Self); 5] = [
         ("semaphore", Self::Semaphore),
         ("rwlock", Self::RwLock),
         ("cond", Self::Cond),
         ("barrier", Self::Barrier),
+        ("chan", Self::Channel),
     ];
 
     /// How it is declared.
@@ -269,6 +273,10 @@ pub(crate) enum StmtKind<'s> {
         ty: Option<TypeExpr<'s>>,
         init: Init<'s>,
     },
+    /// `c ! e`
+    Send(Expr<'s>, Expr<'s>),
+    /// `c ? x`
+    Receive(Expr<'s>, Expr<'s>),
     /// `let ok = try acquire(s)`, `ok := try lock(m)`
     Try(Kept<'s>, Box<Stmt<'s>>),
     /// An operation on an atomic variable whose result, if it has one, is not used.

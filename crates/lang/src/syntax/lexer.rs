@@ -288,6 +288,13 @@ impl Lexer<'_, '_> {
         if dotted.is_some_and(|rest| self.temporal || opens_name(rest)) {
             return self.push(Kind::Dot, self.at + 1);
         }
+        // A receive, `c ? x`; in other languages `a ? b : c` is a value.
+        if rest
+            .strip_prefix('?')
+            .is_some_and(|rest| !is_conditional(rest))
+        {
+            return self.push(Kind::Question, self.at + 1);
+        }
         let known = SIGNS.iter().find(|(sign, _)| rest.starts_with(sign));
         let foreign = FOREIGN_SIGNS
             .iter()
@@ -374,4 +381,13 @@ fn opens_name(text: &str) -> bool {
     let name = &text[..text.len() - rest.len()];
     let known = KEYWORDS.iter().any(|(word, _)| *word == name);
     name.starts_with(|c: char| c.is_alphabetic() || c == '_') && !known
+}
+
+/// Whether what follows a `?` is `b : c`, as in C, or nothing that can be received into.
+fn is_conditional(rest: &str) -> bool {
+    let end = rest.find([';', '\n', '}']).unwrap_or(rest.len());
+    let mut colons = rest[..end].match_indices(':');
+    let mut names = rest.trim_start_matches(' ').chars();
+    let named = names.next().is_some_and(|c| c.is_alphabetic() || c == '_');
+    !named || colons.any(|(at, _)| !rest[at..].starts_with(":="))
 }

@@ -66,7 +66,7 @@ kinds! {
         Comma ",", Semi ";", Colon ":", Dot ".", DotDot "..", Assign ":=", Equals "=",
         EqEq "==", NotEq "!=", Lt "<", Le "<=", Gt ">", Ge ">=",
         Plus "+", Minus "-", Star "*", Slash "/", Percent "%",
-        Not "!", AndAnd "&&", OrOr "||", Guard "|>", GuardLoop "|>*", Choice "<|", Parallel "∥",
+        Not "!", Question "?", AndAnd "&&", OrOr "||", Guard "|>", GuardLoop "|>*", Choice "<|", Parallel "∥",
     }
 }
 

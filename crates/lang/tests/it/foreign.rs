@@ -17,8 +17,8 @@ fn declarations_of_other_languages_get_a_hint() {
         ("mtype = { req, ack };", "enum Color {"),
         ("record Point { x: int }", "struct Point {"),
         ("class Point { int x; };", "struct Point {"),
-        ("channel c", "keep the messages in an array"),
-        ("chan c = [4] of { int };", "keep the messages in an array"),
+        ("channel c", "chan c[4]: int"),
+        ("chan c = [4] of { int };", "chan c[4]: int"),
         ("type Index = int", "write the type itself"),
         ("typedef int index;", "write the type itself"),
         ("ltl p { [] (x == 0) }", "always e"),
@@ -43,7 +43,7 @@ fn statements_of_other_languages_get_a_hint() {
     let cases = [
         ("enum Color { RED }", "enum Color {"),
         ("record Point { x }", "struct Point {"),
-        ("chan c", "keep the messages in an array"),
+        ("chan c", "chan c[4]: int"),
         ("typedef int index", "write the type itself"),
         ("include \"x\"", "a program is one file"),
         ("do :: x == 0 -> x := 1 od", "while e { … }"),
@@ -53,7 +53,7 @@ fn statements_of_other_languages_get_a_hint() {
         ("either { x := 1 } or { x := 2 }", "choose(0..2)"),
         ("wait_until(x == 0)", "await e"),
         ("d_step { x := 1 }", "atomic { … }"),
-        ("send(x)", "keep the messages in an array"),
+        ("send(x)", "chan c[4]: int"),
     ];
     for (stmt, expected) in cases {
         let source = format!("var x: int = 0\nprocess {{ {stmt} }}");

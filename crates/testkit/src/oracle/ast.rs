@@ -127,6 +127,8 @@ pub enum Expr {
     Bin(Op, Box<Expr>, Box<Expr>),
     If(Box<Expr>, Box<Expr>, Box<Expr>),
     Choose(Box<Expr>, Box<Expr>),
+    /// `len(c)`
+    Len(Box<Place>),
     /// One of these numbers, or a failure if there is none of this index.
     Pick(Vec<i128>, Box<Expr>),
     /// `input()` or `input(u8)`
@@ -203,6 +205,10 @@ pub enum Kind {
     Unlock(Place),
     /// `acquire(s)`, `wait(c, m)`
     Operate(String, Vec<Place>),
+    /// `c ! e`, with a value for each field
+    Send(Place, Vec<Expr>),
+    /// `c ? x`
+    Receive(Place, Vec<Place>),
     /// `let ok = try s`
     Try(Kept, Box<Stmt>),
     /// `let x: T[n] = …`
@@ -259,6 +265,8 @@ pub enum ItemKind {
     Lock(Vec<(String, Option<Expr>)>),
     /// `semaphore s[n] = e`: the word, the name, the size and the value.
     Object(String, String, Option<Expr>, Option<Expr>),
+    /// `chan c[n][k]: T`: the name, the size, the capacity, the type of each field.
+    Channel(String, Option<Expr>, Expr, Vec<Ty>),
     Const(String, Expr),
     Proc(String, Vec<(String, Ty)>, Vec<Stmt>),
     Requires(Option<String>, Expr),
@@ -308,6 +316,7 @@ impl Expr {
     pub(super) fn has_choice(&self) -> bool {
         match self {
             Expr::Choose(..) | Expr::Input(_) => true,
+            Expr::Len(place) => place.index.as_ref().is_some_and(Expr::has_choice),
             Expr::Index(_, e) | Expr::Not(e) | Expr::Neg(e) | Expr::Pick(_, e) => e.has_choice(),
             Expr::Bin(_, left, right) => left.has_choice() || right.has_choice(),
             Expr::If(test, yes, no) => test.has_choice() || yes.has_choice() || no.has_choice(),

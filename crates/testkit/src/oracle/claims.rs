@@ -228,7 +228,8 @@ impl Walk<'_> {
             Instr::Object(deed, base, len) => {
                 claims.locks.extend(elements(code.locks + base, len, pop()));
                 match deed {
-                    Deed::Pick => push = Some(None),
+                    Deed::Pick | Deed::Len | Deed::HasRoom => push = Some(None),
+                    Deed::Send(count) => place.stack.truncate(place.stack.len() - count),
                     Deed::Wake => _ = pop(),
                     _ => {}
                 }

@@ -73,6 +73,8 @@ pub(super) struct Compiler {
     pub(super) line: u32,
     /// The condition variables at which processes may wake for no reason.
     pub(super) spurious: std::collections::BTreeSet<String>,
+    /// The types of the messages of each channel.
+    pub(super) messages: HashMap<String, Vec<Ty>>,
     /// In properties nothing is a step.
     pub(super) property: bool,
     /// What is around the statement, in its body.
@@ -127,6 +129,11 @@ impl Compiler {
                     if word == "spurious cond" {
                         self.spurious.insert(name.clone());
                     }
+                }
+                ItemKind::Channel(name, size, capacity, fields) => {
+                    let meaning = self.channel(size.as_ref(), capacity)?;
+                    self.global(name, meaning)?;
+                    self.messages.insert(name.clone(), fields.clone());
                 }
                 ItemKind::Proc(name, params, body) => {
                     self.bodies.insert(name.clone(), body.clone());
@@ -482,7 +489,7 @@ impl Compiler {
             Expr::Not(e) | Expr::Neg(e) | Expr::Pick(_, e) => self.touches(e),
             Expr::Bin(_, left, right) => self.touches(left) || self.touches(right),
             // A statement that chooses is a step, even if it touches only locals.
-            Expr::Choose(..) => true,
+            Expr::Choose(..) | Expr::Len(_) => true,
             Expr::If(test, yes, no) => [test, yes, no].into_iter().any(|e| self.touches(e)),
             Expr::Bool(_) | Expr::Num(_) | Expr::Input(_) => false,
         }
@@ -543,6 +550,7 @@ impl Compiler {
             }
             Kind::Operate(verb, places) => self.operate(verb, places),
             Kind::Try(kept, tried) => self.try_(kept, tried),
+            Kind::Send(..) | Kind::Receive(..) => self.communicate(&stmt.kind),
             Kind::Lock(place) => self.lock(place, true),
             Kind::Unlock(place) => self.lock(place, false),
             Kind::Assert(test, _) => {

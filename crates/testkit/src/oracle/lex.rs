@@ -11,7 +11,7 @@ pub(super) enum Token {
 }
 
 /// Longer signs come before their beginnings.
-const SIGNS: [(&str, &str); 40] = [
+const SIGNS: [(&str, &str); 41] = [
     ("|>*", "|>*"),
     ("▷*", "|>*"),
     ("|>", "|>"),
@@ -38,6 +38,7 @@ const SIGNS: [(&str, &str); 40] = [
     (">", ">"),
     ("=", "="),
     ("!", "!"),
+    ("?", "?"),
     ("+", "+"),
     ("-", "-"),
     ("*", "*"),

@@ -31,6 +31,8 @@ impl Compiler {
             | Kind::Lock(_)
             | Kind::Operate(..)
             | Kind::Try(..)
+            | Kind::Send(..)
+            | Kind::Receive(..)
             | Kind::Unlock(_) => false,
             Kind::Assign(places, values) => {
                 let shared = |name| matches!(self.lookup(name), Some(Meaning::Shared { .. }));

@@ -1,7 +1,7 @@
 //! Semaphores, reader–writer locks, condition variables, barriers and `try`, as docs/language.md
 //! describes them. An object is a number, a set of processes and one process.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 use super::FailureKind;
 use super::ast::{Expr, ItemKind, Kept, Kind, Place, Stmt, Ty};
@@ -18,6 +18,8 @@ pub(super) struct Object {
     pub members: BTreeSet<usize>,
     /// The process that writes.
     pub writer: Option<usize>,
+    /// The messages, the oldest first.
+    pub queue: VecDeque<Vec<i128>>,
 }
 
 /// What can be done with an object.
@@ -40,6 +42,15 @@ pub(super) enum Deed {
     Wake,
     WakeAll,
     Arrive,
+    /// A message of so many numbers, which are on the stack, the last one on top.
+    Send(usize),
+    /// Leaves whether there is room for a message.
+    HasRoom,
+    /// Leaves the numbers of the oldest message on the stack, the last one on top.
+    Receive,
+    /// Takes that message away.
+    Taken,
+    Len,
 }
 
 /// What comes of it.
@@ -59,9 +70,15 @@ impl Object {
             Deed::ReadLock => self.writer.is_none() && !self.members.contains(&me),
             Deed::WriteLock => self.writer.is_none() && self.members.is_empty(),
             Deed::Woken => !self.members.contains(&me),
+            Deed::Send(_) => (self.queue.len() as i128) < self.count,
+            Deed::Receive => !self.queue.is_empty(),
             _ => true,
         };
         if !possible {
+            // What was to be sent is dropped.
+            if let Deed::Send(count) = deed {
+                top.truncate(top.len() - count);
+            }
             return Came::Blocked;
         }
         match deed {
@@ -84,6 +101,14 @@ impl Object {
             Deed::Arrive if self.members.len() as i128 + 1 >= self.count => self.members.clear(),
             Deed::Arrive => _ = self.members.insert(me),
             Deed::Leave => _ = self.members.remove(&me),
+            Deed::Send(count) => {
+                let message = top.split_off(top.len() - count);
+                self.queue.push_back(message);
+            }
+            Deed::Receive => top.extend(self.queue.front().cloned().unwrap_or_default()),
+            Deed::Taken => _ = self.queue.pop_front(),
+            Deed::HasRoom => top.push(((self.queue.len() as i128) < self.count).into()),
+            Deed::Len => top.push(self.queue.len() as i128),
             Deed::ReadUnlock | Deed::Woken => {}
         }
         Came::Done
@@ -105,8 +130,70 @@ const VERBS: [&str; 9] = [
 ];
 
 impl Parser {
+    /// `chan c[n][k]: T`
+    fn channel_item(&mut self) -> Parsed<Vec<ItemKind>> {
+        self.at += 1;
+        let name = self.name()?;
+        let first = self.size()?.ok_or("a channel without capacity")?;
+        let (size, capacity) = match self.size()? {
+            None => (None, first),
+            Some(second) => (Some(first), second),
+        };
+        self.need(":")?;
+        let (fields, of) = self.message_type()?;
+        self.known.objects.insert(name.clone(), "chan".into());
+        if let Some(of) = of {
+            self.known.messages.insert(name.clone(), of);
+        }
+        Ok(vec![ItemKind::Channel(name, size, capacity, fields)])
+    }
+
+    /// `c ! e` and `c ? x`
+    fn channel_statement(&mut self) -> Parsed<Option<Kind>> {
+        let start = self.at;
+        let channel = self.path()?;
+        let whole = self.known.messages.contains_key(&channel.name);
+        if self.has("!") {
+            let values = match whole {
+                true => match self.whole()? {
+                    Some((_, values)) => values,
+                    None => return self.wrong("a value of a struct"),
+                },
+                false => vec![self.expr()?],
+            };
+            return Ok(Some(Kind::Send(channel, values)));
+        }
+        if self.has("?") {
+            let place = self.path()?;
+            let places = match self.known.messages.get(&channel.name).cloned() {
+                None => vec![place],
+                Some(of) => self.whole_place(&of, &place)?,
+            };
+            return Ok(Some(Kind::Receive(channel, places)));
+        }
+        self.at = start;
+        Ok(None)
+    }
+
+    /// `len(c)`, if it stands here.
+    pub(super) fn length(&mut self) -> Parsed<Option<Expr>> {
+        let of = self
+            .word_after(2)
+            .and_then(|name| self.known.objects.get(name));
+        if self.word_after(0) != Some("len") || of.is_none_or(|word| word != "chan") {
+            return Ok(None);
+        }
+        self.at += 2;
+        let channel = self.path()?;
+        self.need(")")?;
+        Ok(Some(Expr::Len(Box::new(channel))))
+    }
+
     /// The declaration of an object, if one stands here.
     pub(super) fn object_item(&mut self) -> Parsed<Option<Vec<ItemKind>>> {
+        if self.word_after(0) == Some("chan") && self.word_after(1).is_some() {
+            return self.channel_item().map(Some);
+        }
         let spurious = self.word_after(0) == Some("spurious");
         let first = usize::from(spurious);
         let word = self.word_after(first).map(str::to_owned);
@@ -140,6 +227,11 @@ impl Parser {
         let Some(word) = self.word_after(0).map(str::to_owned) else {
             return Ok(None);
         };
+        if self.known.objects.get(&word).is_some_and(|of| of == "chan")
+            && let Some(kind) = self.channel_statement()?
+        {
+            return Ok(Some(kind));
+        }
         let object = self
             .word_after(2)
             .filter(|_| self.sign_after(1) == Some("("));
@@ -199,6 +291,80 @@ impl Compiler {
         }
     }
 
+    /// Declares a channel.
+    pub(super) fn channel(&mut self, size: Option<&Expr>, capacity: &Expr) -> Done<Meaning> {
+        let Meaning::Object { base, len } = self.object("a channel", size, Some(capacity))? else {
+            return Err("no channel".into());
+        };
+        Ok(Meaning::Object { base, len })
+    }
+
+    fn message(&self, channel: &Place) -> Done<Vec<Ty>> {
+        let fields = self.messages.get(&channel.name).cloned();
+        fields.ok_or_else(|| format!("{} is no channel", channel.name))
+    }
+
+    /// Pushes how many messages wait.
+    pub(super) fn len(&mut self, channel: &Place) -> Done {
+        let (base, len) = self.object_at(channel)?;
+        self.access_point();
+        self.emit(Instr::Object(Deed::Len, base, len));
+        Ok(())
+    }
+
+    /// `c ! e`, without the beginning of its step.
+    fn send(&mut self, channel: &Place, values: &[Expr]) -> Done {
+        for (value, ty) in values.iter().zip(self.message(channel)?) {
+            self.expr(value, ty)?;
+        }
+        self.does(Deed::Send(values.len()), channel)
+    }
+
+    /// Puts the message on the stack into variables.
+    fn received(&mut self, channel: &Place, places: &[Place]) -> Done {
+        let mut names = Vec::new();
+        let fields = self.message(channel)?;
+        let slots: Vec<usize> = fields.iter().map(|_| self.slot(1)).collect();
+        for (at, (&slot, &ty)) in slots.iter().zip(&fields).enumerate().rev() {
+            self.emit(Instr::SetLocal(slot));
+            let name = format!("part {at} of a message");
+            self.name(
+                &name,
+                Meaning::Local {
+                    slot,
+                    len: None,
+                    ty,
+                },
+            );
+            names.push(Expr::Name(name));
+        }
+        names.reverse();
+        self.assign(places, &names)?;
+        // A failure before this leaves the message where it is.
+        self.does(Deed::Taken, channel)
+    }
+
+    /// `c ! e` or `c ? x`, in one step.
+    pub(super) fn communicate(&mut self, kind: &Kind) -> Done {
+        self.emit(Instr::Yield);
+        self.emit(Instr::AtomicBegin);
+        match kind {
+            Kind::Send(channel, values) => {
+                // The value is computed when there is room.
+                self.does(Deed::HasRoom, channel)?;
+                self.emit(Instr::Wait);
+                self.send(channel, values)?;
+            }
+            Kind::Receive(channel, places) => {
+                self.does(Deed::Receive, channel)?;
+                self.received(channel, places)?;
+            }
+            _ => return Err("no channel".into()),
+        }
+        self.emit(Instr::AtomicEnd);
+        Ok(())
+    }
+
     /// Pushes the index of an object, and gives where its array begins and how long it is.
     fn object_at(&mut self, place: &Place) -> Done<(usize, usize)> {
         let Some(Meaning::Object { base, len }) = self.lookup(&place.name) else {
@@ -242,7 +408,10 @@ impl Compiler {
             _ => return Err(format!("{verb} is no operation")),
         };
         self.emit(Instr::Yield);
-        self.does(deed, object)
+        self.emit(Instr::AtomicBegin);
+        self.does(deed, object)?;
+        self.emit(Instr::AtomicEnd);
+        Ok(())
     }
 
     fn wait(&mut self, object: &Place, lock: &[Place]) -> Done {
@@ -276,15 +445,36 @@ impl Compiler {
         self.emit(Instr::Yield);
         self.emit(Instr::AtomicBegin);
         let slot = self.slot(1);
+        if let Kind::Send(channel, values) = &tried.kind {
+            self.does(Deed::HasRoom, channel)?;
+            self.emit(Instr::SetLocal(slot));
+            self.emit(Instr::Local(slot));
+            let out = self.emit(Instr::JumpIfNot(0));
+            self.send(channel, values)?;
+            self.land(out);
+            return self.keep(kept, slot);
+        }
         self.emit(Instr::Trying(true));
         match &tried.kind {
             Kind::Lock(_) => self.block(std::slice::from_ref(tried))?,
             Kind::Operate(verb, places) => self.operate(verb, places)?,
+            Kind::Receive(channel, _) => self.does(Deed::Receive, channel)?,
             _ => return Err("this cannot be tried".into()),
         }
         // Leaves whether it was done on the stack.
         self.emit(Instr::Trying(false));
         self.emit(Instr::SetLocal(slot));
+        if let Kind::Receive(channel, places) = &tried.kind {
+            self.emit(Instr::Local(slot));
+            let out = self.emit(Instr::JumpIfNot(0));
+            self.received(channel, places)?;
+            self.land(out);
+        }
+        self.keep(kept, slot)
+    }
+
+    /// Puts the result of a `try` where it goes, which ends the step.
+    fn keep(&mut self, kept: &Kept, slot: usize) -> Done {
         let place = match kept {
             Kept::Place(place) => place.clone(),
             Kept::Let(name) => {

@@ -33,6 +33,11 @@ fn print_item(item: &Item, out: &mut String) {
             let value = value.as_ref().map(|e| format!(" = {}", expr(e)));
             out.push_str(&format!("{word} {name}{size}{}", value.unwrap_or_default()));
         }
+        ItemKind::Channel(name, size, capacity, fields) => {
+            let (size, capacity) = (sized(size.as_ref()), expr(capacity));
+            let ty = fields.first().map_or("int".into(), |ty| ty.name());
+            out.push_str(&format!("chan {name}{size}[{capacity}]: {ty}"));
+        }
         ItemKind::Const(name, value) => out.push_str(&format!("const {name} = {}", expr(value))),
         ItemKind::Proc(name, params, body) => {
             let all: Vec<_> = params
@@ -218,6 +223,11 @@ fn line(kind: &Kind) -> String {
             let all: Vec<_> = places.iter().map(place).collect();
             format!("{verb}({})", all.join(", "))
         }
+        Kind::Send(channel, values) => format!("{} ! {}", place(channel), exprs(values)),
+        Kind::Receive(channel, places) => {
+            let all: Vec<_> = places.iter().map(place).collect();
+            format!("{} ? {}", place(channel), all.join(", "))
+        }
         Kind::Try(Kept::Let(name), tried) => format!("let {name} = try {}", line(&tried.kind)),
         Kind::Try(Kept::Place(kept), tried) => {
             format!("{} := try {}", place(kept), line(&tried.kind))
@@ -254,6 +264,7 @@ pub fn expr(e: &Expr) -> String {
         Expr::Bool(value) => value.to_string(),
         Expr::Num(value) => value.to_string(),
         Expr::Name(name) => name.clone(),
+        Expr::Len(channel) => format!("len({})", place(channel)),
         Expr::Index(name, index) => format!("{name}[{}]", expr(index)),
         Expr::Not(inner) => format!("!{}", operand(inner)),
         Expr::Neg(inner) => format!("-{}", operand(inner)),

@@ -54,6 +54,8 @@ pub(super) struct Known {
     pub records: HashMap<String, String>,
     /// The objects, with the words of their declarations.
     pub objects: HashMap<String, String>,
+    /// The channels whose messages are of a `struct`.
+    pub messages: HashMap<String, String>,
     hidden: usize,
     /// The constants that have another value than the text gives.
     set: HashMap<String, i128>,
@@ -97,6 +99,10 @@ fn put(e: &Expr, name: &str, value: &Expr) -> Expr {
         }
         Expr::If(a, b, c) => Expr::If(within(a), within(b), within(c)),
         Expr::Choose(a, b) => Expr::Choose(within(a), within(b)),
+        Expr::Len(place) => Expr::Len(Box::new(Place {
+            name: place.name.clone(),
+            index: place.index.as_ref().map(|index| put(index, name, value)),
+        })),
         other => other.clone(),
     }
 }
@@ -193,6 +199,24 @@ impl Parser {
         let low = bound(self)?;
         self.need("..")?;
         Ok(Base::Range(low, bound(self)?))
+    }
+
+    /// The type of a message: its fields, and the `struct` if it is of one.
+    pub(super) fn message_type(&mut self) -> Parsed<(Vec<Ty>, Option<String>)> {
+        match self.base()? {
+            Base::Plain(ty) => Ok((vec![ty], None)),
+            Base::Range(..) => Ok((vec![Ty::Int], None)),
+            Base::Struct(of) => {
+                let mut fields = Vec::new();
+                for (_, ty) in &self.known.structs[&of] {
+                    match (&ty.base, ty.dims.is_empty()) {
+                        (Base::Plain(ty), true) => fields.push(*ty),
+                        _ => return Err("a message with arrays".into()),
+                    }
+                }
+                Ok((fields, Some(of)))
+            }
+        }
     }
 
     fn declared_type(&mut self) -> Parsed<Type> {
@@ -516,6 +540,9 @@ impl Parser {
         let Some(word) = self.word_after(0).map(str::to_owned) else {
             return Ok(None);
         };
+        if let Some(length) = self.length()? {
+            return Ok(Some(length));
+        }
         if self.word_after(1).is_some() && self.word_after(2) == Some("in") {
             return self.quantified(&word).map(Some);
         }

@@ -26,6 +26,7 @@ impl Compiler {
         Ok(match e {
             Expr::Bool(_) | Expr::Not(_) => Some(Ty::Bool),
             Expr::Num(_) | Expr::Pick(..) => None,
+            Expr::Len(_) => Some(Ty::Int),
             Expr::Name(name) | Expr::Index(name, _) => match self.lookup(name) {
                 Some(Meaning::Number(_)) => None,
                 Some(Meaning::Truth(_)) => Some(Ty::Bool),
@@ -80,6 +81,7 @@ impl Compiler {
                 self.index(index)?;
                 self.element(name)?;
             }
+            Expr::Len(channel) => self.len(channel)?,
             Expr::Pick(numbers, index) => {
                 let fits = numbers.iter().all(|n| wrap(*n, ty) == Some(*n));
                 if !fits && ty != Ty::Bool {

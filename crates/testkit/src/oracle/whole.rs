@@ -58,12 +58,17 @@ impl Parser {
         self.known.records.insert(name.clone(), of.clone());
         let place = Place { name, index: None };
         let mut places = Vec::new();
-        for field in self.fields(&of, &place)? {
+        let types = self.known.structs[&of].clone();
+        for (field, (_, ty)) in self.fields(&of, &place)?.into_iter().zip(types) {
             let Expr::Name(field) = field else {
                 return self.wrong("a struct without arrays");
             };
-            let zero = Init::One(Expr::Num(0));
-            let declare = Kind::Let(field.clone(), Some(Ty::Int), None, zero);
+            let (ty, zero) = match ty.base {
+                Base::Plain(Ty::Bool) => (Ty::Bool, Expr::Bool(false)),
+                Base::Plain(ty) => (ty, Expr::Num(0)),
+                _ => (Ty::Int, Expr::Num(0)),
+            };
+            let declare = Kind::Let(field.clone(), Some(ty), None, Init::One(zero));
             self.before.push(Stmt::new(declare));
             places.push(Place {
                 name: field,
@@ -74,7 +79,7 @@ impl Parser {
     }
 
     /// A whole value of a `struct`, if one stands here: its fields, in their order.
-    fn whole(&mut self) -> Parsed<Option<(String, Vec<Expr>)>> {
+    pub(super) fn whole(&mut self) -> Parsed<Option<(String, Vec<Expr>)>> {
         let start = self.at;
         let Some(word) = self.word_after(0).map(str::to_owned) else {
             return Ok(None);
@@ -101,6 +106,19 @@ impl Parser {
         }
         self.at = start;
         Ok(None)
+    }
+
+    /// The fields of a variable, or of an element, as places.
+    pub(super) fn whole_place(&self, of: &str, place: &Place) -> Parsed<Vec<Place>> {
+        let field = |e: Expr| match e {
+            Expr::Index(name, index) => Place {
+                name,
+                index: Some(*index),
+            },
+            Expr::Name(name) => Place { name, index: None },
+            _ => unreachable!("a field is a variable or an element"),
+        };
+        Ok(self.fields(of, place)?.into_iter().map(field).collect())
     }
 
     /// The fields of a variable, or of an element.

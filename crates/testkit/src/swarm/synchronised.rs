@@ -44,6 +44,9 @@ impl Maker {
         text += &self.one(&["cond c, d[2]\n", "spurious cond c cond d[2]\n"]);
         text += &format!("barrier b = {}\n", 1 + self.rng.below(3));
         text += "var x: int = 0\nvar y: int[2] = [0, 1]\nvar f: bool = false\n";
+        text += "struct P { a: int, b: bool }\nvar p: P = P(a: 1, b: false)\n";
+        text += &format!("chan q[{}]: int\n", 1 + self.rng.below(2));
+        text += &format!("chan r[2][{}]: P\nchan g[1]: bool\n", 1 + self.rng.below(2));
         text +=
             "proc pass(n: int) { lock(m); while x < n { wait(c, m) }; signal(d[n]); unlock(m) }\n";
         text += "proc own() { read_lock(l); y[0] := x; read_unlock(l) }\n";
@@ -99,8 +102,17 @@ impl Maker {
 
     fn condition(&mut self) -> String {
         let i = self.fixed();
-        self.one(&["x == 0", "x > 0", "y[$] == 0", "f", "!f", "x < y[$]"])
-            .replace('$', &i)
+        let all = [
+            "x == 0",
+            "x > 0",
+            "y[$] == 0",
+            "f",
+            "!f",
+            "x < y[$]",
+            "len(q) == 1",
+            "len(r[$]) < 1",
+        ];
+        self.one(&all).replace('$', &i)
     }
 
     /// Something that is one step and may have to wait.
@@ -113,6 +125,25 @@ impl Maker {
             "write_lock(l)",
             "lock(k)",
             "lock(m)",
+        ])
+        .replace('$', &i)
+    }
+
+    /// A message that is sent or received.
+    fn message(&mut self) -> String {
+        let i = self.index();
+        self.one(&[
+            "q ! x",
+            "q ! y[$] + 1",
+            "q ? x",
+            "q ? y[$]",
+            "r[$] ! p",
+            "r[$] ! P(a: x, b: f)",
+            "r[$] ? p",
+            "g ! f",
+            "g ? f",
+            "g ? p.b",
+            "q ! len(q)",
         ])
         .replace('$', &i)
     }
@@ -152,6 +183,11 @@ impl Maker {
             "write" => "write_unlock(l)".into(),
             _ => waits.replace("lock", "unlock"),
         };
+        if self.rng.percent(30) {
+            let message = self.message();
+            let body = self.assignment();
+            return format!("let {name} = try {message}; if {name} {{ {body} }}");
+        }
         if self.rng.percent(25) {
             return format!("f := try {waits}");
         }
@@ -161,7 +197,18 @@ impl Maker {
 
     fn statement(&mut self, depth: usize) -> String {
         let i = self.index();
-        match self.rng.below(15) {
+        match self.rng.below(20) {
+            15 | 16 => self.message(),
+            17 => format!("{} |> {}", self.condition(), self.message()),
+            18 if depth > 0 => {
+                let (first, other) = (self.message(), self.message());
+                format!("atomic {{ {first}; {other} }}")
+            }
+            19 => {
+                self.names += 1;
+                let name = format!("v{}", self.names);
+                format!("let {name} = 0; q ? {name}; assert {name} < 2")
+            }
             0 | 1 if depth > 0 => self.around(depth),
             2 | 3 => self.guarded_by_cond(),
             4 | 5 => self.tries(depth),

@@ -148,7 +148,7 @@ fn only(expr: &Expr, shared: &BTreeSet<String>) -> bool {
         Expr::Bin(_, one, other) => only(one, shared) && only(other, shared),
         Expr::If(one, two, three) => [one, two, three].iter().all(|e| only(e, shared)),
         // Choices and inputs have names by order; a call does not change it, but leave them.
-        Expr::Choose(..) | Expr::Input(_) => false,
+        Expr::Choose(..) | Expr::Input(_) | Expr::Len(_) => false,
     }
 }
 

@@ -17,7 +17,7 @@ use mazurka_testkit::{
 };
 
 /// What the engine gets wrong about a program.
-fn wrong(text: &str) -> Option<String> {
+pub fn wrong(text: &str) -> Option<String> {
     let truth = every_state(&mut machine(text).ok()?, Limit::default())?;
     if truth.lost {
         return None;

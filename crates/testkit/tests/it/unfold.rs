@@ -48,7 +48,7 @@ fn represented(program: &mut Machine, net: &mut Unfolding) -> Summary {
 }
 
 /// What brute force finds of a program whose nets are small enough.
-fn small_truth(text: &str) -> Option<Summary> {
+pub fn small_truth(text: &str) -> Option<Summary> {
     let limit = Limit {
         executions: 5_000,
         ..Limit::default()
@@ -57,7 +57,7 @@ fn small_truth(text: &str) -> Option<Summary> {
 }
 
 /// What is wrong with the nets of a program.
-fn fault(text: &str, truth: &Summary) -> Option<String> {
+pub fn fault(text: &str, truth: &Summary) -> Option<String> {
     let mut sizes = Vec::new();
     for kind in NETS {
         let mut program = machine(text).ok()?;

@@ -10,7 +10,8 @@ const FUNCTION: &str = "write `fn f(a: int): int { e }` outside of all blocks fo
 const CASES: &str =
     "write `match s { Idle { … } Busy { … } }` for an `enum`, else `if … { … } else if … { … }`";
 const TYPE: &str = "there are `bool`, `int`, `i8` … `u64`, ranges, `enum`, `struct` and arrays of them; write the type itself";
-const CHANNEL: &str = "keep the messages in an array: to send is `atomic { await n < 4; a[n] := v; n := n + 1 }`, to receive takes one out in the same way";
+const CHANNEL: &str =
+    "write `chan c[4]: int` outside of all blocks, `c ! e` to send and `c ? x` to receive";
 const TEMPORAL: &str = "write `always e`, `eventually e`, `infinitely_often e` or `whenever e leads_to f` (docs/temporal.md)";
 
 /// Words that open a statement in other languages, and what to write instead.

@@ -98,6 +98,9 @@ impl<'s> Parser<'s> {
                     ObjectKind::Barrier => {
                         ("`=` and the number of processes", "write `barrier b = 3`")
                     }
+                    ObjectKind::Channel => {
+                        ("`:` and the type of the messages", "write `chan c[4]: int`")
+                    }
                     _ => (
                         "the end of the declaration",
                         "it has no value: no process holds it or waits at first",
@@ -108,7 +111,19 @@ impl<'s> Parser<'s> {
             if self.eat(Kind::Equals) {
                 value = Some(self.expr()?);
             }
+            let mut ty = None;
+            if kind == ObjectKind::Channel {
+                if !self.at(Kind::Colon) {
+                    let help = "write `chan c[4]: int`".to_owned();
+                    return Err(
+                        self.unexpected_with("`:` and the type of the messages", Some(help))
+                    );
+                }
+                self.bump();
+                ty = Some(self.type_expr()?);
+            }
             items.push(Item::Object(Object {
+                ty,
                 kind,
                 name,
                 dims,

@@ -255,6 +255,16 @@ impl<'s> Parser<'s> {
                 }
                 self.assignment(left)
             }
+            Kind::Not | Kind::Question if is_path(&first) && !self.on_new_line() => {
+                let sends = self.bump().kind == Kind::Not;
+                let other = self.expr()?;
+                let span = start.to(other.span);
+                let kind = match sends {
+                    true => StmtKind::Send(first, other),
+                    false => StmtKind::Receive(first, other),
+                };
+                Ok(Stmt { kind, span })
+            }
             _ => match first.kind {
                 ExprKind::Call(name, args) if self.ends_statement() => Ok(Stmt {
                     kind: StmtKind::Call(name, args),
@@ -637,4 +647,13 @@ impl<'s> Parser<'s> {
         self.expect(Kind::RParen, " after the lock")?;
         Ok(locked)
     }
+}
+
+/// Whether an expression is a name, perhaps with indices and fields.
+fn is_path(expr: &Expr<'_>) -> bool {
+    let kind = &expr.kind;
+    matches!(
+        kind,
+        ExprKind::Name(_) | ExprKind::Index(..) | ExprKind::Path(..)
+    )
 }

@@ -1,0 +1,314 @@
+//! Channels: `chan c[4]: T`, `c ! e`, `c ? x`, `len(c)`.
+//!
+//! A channel is lowered to the number of its messages and a place for each, the oldest first, and
+//! all of that is one object: a receive moves the others up. So equal contents are equal states,
+//! however many messages went through.
+
+use mazurka_diagnostics::{Diagnostic, Span};
+
+use super::body::{Body, Meaning};
+use super::initial::Mode;
+use super::objects::{Kind, Object, Payload};
+use super::records::{Declared, Part, number, read, with_field};
+use super::synchronise::{Blocking, Operand, assign_all, binary};
+use super::types::{Ty, Typed};
+use super::{Checker, Wanted};
+use crate::check::hir::{BinaryOp, Expr, ExprKind, Place, Shape, Type, Var, VarId};
+use crate::syntax::ast;
+
+/// The largest capacity: a receive moves every message.
+const MOST: u32 = 64;
+
+impl<'s> Checker<'s> {
+    pub(super) fn channel(&mut self, object: &ast::Object<'s>) -> Option<Object> {
+        let (name, ty) = (object.name, object.ty.as_ref()?);
+        let of = self.known_type(ty);
+        Body::new(self).no_atomic(ty);
+        let Some((last, _)) = object.dims.split_last() else {
+            self.report(
+                Diagnostic::new(
+                    "M0429",
+                    name.span,
+                    format!("`{}` needs a capacity", name.text),
+                )
+                .label("how many messages can wait in it?")
+                .help(format!(
+                    "write `chan {}[4]: …`; a channel without places, or without end, is not there",
+                    name.text
+                )),
+            );
+            return None;
+        };
+        if !ty.dims.is_empty() {
+            self.report(
+                Diagnostic::new("M0306", ty.span, "a message is no array")
+                    .label("expected a type without size")
+                    .help("put the array into a `struct`"),
+            );
+            return None;
+        }
+        let dims = Body::new(self).dims(&object.dims, 1, false)?;
+        let (&places, outer) = dims.split_last()?;
+        if places > MOST {
+            self.report(
+                Diagnostic::new(
+                    "M0429",
+                    last.span,
+                    format!("a channel of {places} messages"),
+                )
+                .label(format!("expected at most {MOST}"))
+                .help("a small channel shows the same mistakes"),
+            );
+            return None;
+        }
+        let shape = Shape::plain(name.text, outer.to_vec());
+        let count = with_field(&shape, "len", &[]);
+        let count = self.object_var(count, Type::Int, 0, name.span)?;
+        let slots = with_field(&shape, "at", &[places]);
+        let payload = match of {
+            Declared::Poison => return None,
+            Declared::Plain(plain) => {
+                Payload::Value(self.object_var(slots, plain, 0, name.span)?, plain)
+            }
+            Declared::Struct(id) => Payload::Struct(id, self.messages(id, &slots, name.span)?),
+        };
+        let kind = Kind::Channel {
+            count,
+            payload,
+            places,
+        };
+        let dims = outer.len();
+        Some(Object { kind, dims })
+    }
+
+    /// The variables of messages that are of a `struct`.
+    fn messages(&mut self, id: u32, slots: &Shape, span: Span) -> Option<u32> {
+        let first = self.program.vars.len();
+        let like = Var {
+            name: String::new(),
+            shape: slots.clone(),
+            ty: Type::Int,
+            atomic: true,
+            object: true,
+            holds: false,
+            len: slots.elements(),
+            init: None,
+            span,
+        };
+        let record = self.shared_record(id, slots, &like);
+        // What a free place holds need not be in the range of a field.
+        let stated = self.program.invariants.len();
+        self.size_record(record, &slots.dims, span)?;
+        self.program.invariants.truncate(stated);
+        for var in &mut self.program.vars[first..] {
+            var.init = Some(vec![0; var.len.unwrap_or(1) as usize]);
+        }
+        Some(record)
+    }
+}
+
+impl<'s> Body<'_, 's> {
+    /// `c ! e`
+    pub(super) fn sends(
+        &mut self,
+        channel: &ast::Expr<'s>,
+        value: &ast::Expr<'s>,
+        span: Span,
+    ) -> Option<Blocking> {
+        let operand = self.channel_operand(channel, span);
+        let Some((operand, count, payload, places)) = operand else {
+            self.value(value);
+            return None;
+        };
+        let sent: Vec<Expr> = match payload {
+            Payload::Value(_, ty) => vec![self.value_of_type(value, Some(ty))],
+            Payload::Struct(id, _) => {
+                let fields = self.record_values(id, value, Mode::Local)?;
+                fields.into_iter().flatten().collect()
+            }
+        };
+        let count = self.place_of(Part::Var(count), operand.indices.clone(), span);
+        let waiting = read(count.clone(), Type::Int, span);
+        let next = self.message_at(payload, &operand, waiting.clone(), span);
+        let mut left: Vec<Place> = next.into_iter().map(|(place, _)| place).collect();
+        let mut right = sent;
+        left.push(count);
+        let one = number(1, span);
+        right.push(binary(BinaryOp::Add, waiting.clone(), one, Type::Int));
+        let most = number(places.into(), span);
+        Some(Blocking {
+            guard: binary(BinaryOp::Lt, waiting, most, Type::Bool),
+            then: vec![assign_all(left, right, span)],
+        })
+    }
+
+    /// `c ? x`
+    pub(super) fn receives(
+        &mut self,
+        channel: &ast::Expr<'s>,
+        into: &ast::Expr<'s>,
+        span: Span,
+    ) -> Option<Blocking> {
+        let (operand, count, payload, places) = self.channel_operand(channel, span)?;
+        let mut left = self.received(payload, into)?;
+        for place in &left {
+            self.keep_in_range(place, span);
+        }
+        let mut right = Vec::new();
+        let mut moved = Vec::new();
+        for at in 0..places {
+            let message = self.message_at(payload, &operand, number(at.into(), span), span);
+            for (place, ty) in message {
+                right.push(read(place.clone(), ty, span));
+                moved.push((place, ty));
+            }
+        }
+        // The first message goes to the variable, each other one to the place before it.
+        for (place, ty) in moved {
+            left.push(place);
+            if left.len() > right.len() {
+                right.push(Expr {
+                    kind: ExprKind::Const(0),
+                    ty,
+                    span,
+                });
+            }
+        }
+        let count = self.place_of(Part::Var(count), operand.indices, span);
+        let waiting = read(count.clone(), Type::Int, span);
+        let one = number(1, span);
+        left.push(count);
+        right.push(binary(
+            BinaryOp::Sub,
+            waiting.clone(),
+            one.clone(),
+            Type::Int,
+        ));
+        self.c.grow(left.len() * 3, span);
+        Some(Blocking {
+            guard: binary(BinaryOp::Ge, waiting, one, Type::Bool),
+            then: vec![assign_all(left, right, span)],
+        })
+    }
+
+    /// `len(c)`, if it is of a channel and `len` is no name of the file.
+    pub(super) fn length(
+        &mut self,
+        name: ast::Name<'s>,
+        args: &[ast::Expr<'s>],
+        span: Span,
+    ) -> Option<Typed> {
+        let [channel] = args else { return None };
+        let (ast::ExprKind::Name(of) | ast::ExprKind::Index(of, _) | ast::ExprKind::Path(of, _)) =
+            &channel.kind
+        else {
+            return None;
+        };
+        let known = self.c.globals.get(of.text).map(|(global, _)| *global);
+        let is_object = matches!(known, Some(super::Global::Object(_)));
+        if name.text != "len" || self.c.globals.contains_key("len") || !is_object {
+            return None;
+        }
+        let Some((operand, count, ..)) = self.channel_operand(channel, span) else {
+            return Some(self.poison(span));
+        };
+        let count = self.place_of(Part::Var(count), operand.indices, span);
+        let mut typed = Typed {
+            expr: read(count, Type::Int, span),
+            ty: Ty::Known(Type::Int),
+        };
+        self.told_as_written(&mut typed, span);
+        Some(typed)
+    }
+
+    /// The places of a message, in the order of its fields.
+    fn message_at(
+        &mut self,
+        payload: Payload,
+        operand: &Operand,
+        at: Expr,
+        span: Span,
+    ) -> Vec<(Place, Type)> {
+        let mut indices = operand.indices.clone();
+        indices.push(at);
+        match payload {
+            Payload::Value(var, ty) => vec![(self.place_of(Part::Var(var), indices, span), ty)],
+            Payload::Struct(_, record) => self.places_of(record, &indices, span),
+        }
+    }
+
+    /// Where a message goes.
+    fn received(&mut self, payload: Payload, into: &ast::Expr<'s>) -> Option<Vec<Place>> {
+        match payload {
+            Payload::Value(_, wanted) => {
+                let (place, ty) = match self.struct_of(into) {
+                    None => self.place(into),
+                    Some(_) => (None, None),
+                };
+                let found = ty.map_or(Ty::Poison, Ty::Known);
+                if ty == Some(wanted) {
+                    return Some(vec![place?]);
+                }
+                if place.is_some() || self.struct_of(into).is_some() {
+                    let (wanted, found) = (self.c.noun(Ty::Known(wanted)), self.c.noun(found));
+                    self.report(
+                        Diagnostic::new("M0302", into.span, "the messages are of another type")
+                            .label(format!("expected {wanted}, found {found}"))
+                            .help("declare the variable with the type of the channel"),
+                    );
+                }
+                None
+            }
+            Payload::Struct(id, _) => {
+                let name = self.c.structs[id as usize].name.text;
+                match (self.struct_of(into) == Some(id), self.selected(into)) {
+                    (true, Some(super::records::Selected::Record(record, indices))) => {
+                        let places = self.places_of(record, &indices, into.span);
+                        Some(places.into_iter().map(|(place, _)| place).collect())
+                    }
+                    (_, Some(super::records::Selected::Poison)) => None,
+                    _ => {
+                        self.report(
+                            Diagnostic::new("M0314", into.span, format!("expected a `{name}`"))
+                                .label(format!("the messages are of `{name}`"))
+                                .help(format!("declare it: `let m = {name}(…)`")),
+                        );
+                        None
+                    }
+                }
+            }
+        }
+    }
+
+    fn channel_operand(
+        &mut self,
+        channel: &ast::Expr<'s>,
+        span: Span,
+    ) -> Option<(Operand, VarId, Payload, u32)> {
+        if let ast::ExprKind::Name(name) = &channel.kind {
+            let meaning = self.resolve(*name, Wanted::Object);
+            if !matches!(meaning, Meaning::Object(_) | Meaning::Poison) {
+                let help = "declare it outside of all blocks: `chan c[4]: int`".to_owned();
+                self.wrong_kind(*name, meaning, "a channel", help);
+                return None;
+            }
+        }
+        let operand = self.operand(channel, span)?;
+        match operand.kind {
+            Kind::Channel {
+                count,
+                payload,
+                places,
+            } => Some((operand, count, payload, places)),
+            other => {
+                let noun = other.noun();
+                self.report(
+                    Diagnostic::new("M0428", channel.span, format!("this is {noun}"))
+                        .label("expected a channel")
+                        .help("`c ! e`, `c ? x` and `len(c)` are for `chan c[4]: int`"),
+                );
+                None
+            }
+        }
+    }
+}
