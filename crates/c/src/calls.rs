@@ -62,7 +62,7 @@ fn in_c(name: &str) -> String {
 ///
 /// ```
 /// let text = mazurka_c::shim_source();
-/// assert!(text.contains("#define MZ_MUTEX_LOCK 2\n") && text.contains("__tsan_write8"));
+/// assert!(text.contains("#define MZ_MUTEX_LOCK 2\n") && text.contains("__tsan_write##n"));
 /// ```
 pub fn shim_source() -> String {
     let mut text = format!("#define MZ_TABLE {BASE:#x}\n");
