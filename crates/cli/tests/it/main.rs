@@ -28,6 +28,7 @@ mod snapshots;
 mod step;
 mod support;
 mod symbolic;
+mod synchronise;
 mod temporal;
 mod undecided;
 mod unfold;

@@ -1,0 +1,40 @@
+//! What commands refuse about objects that processes synchronise with, where they have no rule.
+
+use crate::support::with_input;
+
+const READERS: &str = "rwlock l  var x: int = 0  \
+    process p { read_lock(l); let t = x; x := t + 1; read_unlock(l) }";
+
+/// Two copies of a process were one to the lock: `[p || p] x == 2` was proved.
+#[test]
+fn prove_takes_no_goal_of_its_own_where_processes_are_told_apart() {
+    let written = "[p || proc { read_unlock(l) }] true";
+    for goal in ["[p || p] x == 2", "[p] x == 1", written] {
+        let said = with_input(&["prove", "-", "--goal", goal], READERS);
+        assert_eq!(said.code, 3, "{goal}: {said:?}");
+        assert!(said.err.contains("by their number"), "{goal}: {said:?}");
+    }
+    let stated = format!("{READERS} ensures x == 1");
+    let said = with_input(&["prove", "-"], &stated);
+    assert_eq!(said.code, 0, "{said:?}");
+}
+
+/// `release(s)` was taken to acquire, too, so that a data race was not seen.
+#[test]
+fn memory_models_have_no_rule_for_objects() {
+    let program = "atomicity access  semaphore s = 0  var x: int = 0  \
+        process { x := 1; release(s) }  process { acquire(s); assert x == 1 }";
+    let said = with_input(&["check", "-"], program);
+    assert_eq!(said.code, 0, "{said:?}");
+    let said = with_input(&["check", "-", "--memory", "rc11"], program);
+    assert_eq!(said.code, 3, "{said:?}");
+    assert!(said.err.contains("interleavings only"), "{said:?}");
+}
+
+#[test]
+fn a_run_with_objects_is_not_linearised() {
+    let program = "semaphore s = 1  var x: int = 0  process { acquire(s); x := 1; release(s) }";
+    let said = with_input(&["run", "-", "--linearise"], program);
+    assert_eq!(said.code, 3, "{said:?}");
+    assert!(said.err.contains("semaphores"), "{said:?}");
+}
