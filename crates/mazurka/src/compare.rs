@@ -585,7 +585,8 @@ fn for_all(
     })
 }
 
-/// The values, and a run with them. None if it leaves the range of numbers that runs have, which is then a bound.
+/// The values, and a run with them. None if it leaves the range of numbers that runs have, which is
+/// then a bound.
 fn shown(
     machine: &mut SymbolicMachine,
     schedule: &Schedule,
