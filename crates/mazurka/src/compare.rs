@@ -16,7 +16,7 @@
 //!     Program::load("counter.maz", &source, &[]).unwrap()
 //! };
 //! let racy = load("let t = x; x := t + 1");
-//! let locked = load("acquire l; let t = x; x := t + 1; release l");
+//! let locked = load("lock(l); let t = x; x := t + 1; unlock(l)");
 //! let verdict = |relation| {
 //!     let how = Compare { relation, observe: Vec::new() };
 //!     let found = racy.compare(&locked, &how, &Options::default(), &mut quietly());

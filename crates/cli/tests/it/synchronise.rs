@@ -38,3 +38,25 @@ fn a_run_with_objects_is_not_linearised() {
     assert_eq!(said.code, 3, "{said:?}");
     assert!(said.err.contains("semaphores"), "{said:?}");
 }
+
+/// The variables of an object came between those of the program and the points of the property.
+#[test]
+fn reach_knows_lines_beside_objects() {
+    for object in [
+        "cond c",
+        "rwlock c",
+        "semaphore c = 1",
+        "barrier c = 2",
+        "chan c[1]: int",
+    ] {
+        let program = format!("lock m {object} var x: int = 0\nprocess {{\nx := 1;\nlock(m) }}");
+        for (property, code) in [
+            ("at(0, 3) && x == 0", 1),
+            ("at(0, 4) && x == 1", 1),
+            ("at(0, 4) && x == 0", 0),
+        ] {
+            let said = with_input(&["reach", "-", "--property", property], &program);
+            assert_eq!(said.code, code, "{property}: {program} {said:?}");
+        }
+    }
+}

@@ -104,7 +104,10 @@ impl Property {
         }
         let checked = &code.ensures[code.ensures.len() - 1];
         let snippet = code.snippets[checked.snippet as usize].clone();
-        let first_point = code.first_lock - points.len() as u32;
+        // Variables that objects are lowered to may come after the points.
+        let first_name = format!("{prefix}0");
+        let first_point = program.vars.iter().position(|var| var.name == first_name);
+        let first_point = first_point.map_or(code.first_lock, |at| code.first_cells[at]);
         let mut cells = Vec::new();
         for op in &snippet {
             match *op {
