@@ -208,7 +208,7 @@ impl<'s> Body<'_, 's> {
         one_step(vec![Stmt { kind, span }])
     }
 
-    fn tried_operation(&mut self, operation: &ast::Stmt<'s>) -> Option<Blocking> {
+    pub(super) fn tried_operation(&mut self, operation: &ast::Stmt<'s>) -> Option<Blocking> {
         let span = operation.span;
         match &operation.kind {
             ast::StmtKind::Lock(name, index) => {
@@ -233,12 +233,7 @@ impl<'s> Body<'_, 's> {
                 self.in_one_step(|body| body.receives(channel, into, span))
             }
             ast::StmtKind::Call(verb, args) if self.is_operation(*verb, args) => {
-                let object = self.operand(&args[0], span)?;
-                if args.len() > 1 || !matches!(verb.text, "acquire" | "read_lock" | "write_lock") {
-                    self.not_tried(span);
-                    return None;
-                }
-                self.blocking(*verb, object)
+                self.tried_call(*verb, args, span)
             }
             _ => {
                 self.not_tried(span);
@@ -247,11 +242,26 @@ impl<'s> Body<'_, 's> {
         }
     }
 
+    /// An operation that is written as a call, where it need not wait.
+    pub(super) fn tried_call(
+        &mut self,
+        verb: Name<'s>,
+        args: &[ast::Expr<'s>],
+        span: Span,
+    ) -> Option<Blocking> {
+        let object = self.operand(&args[0], span)?;
+        if args.len() > 1 || !matches!(verb.text, "acquire" | "read_lock" | "write_lock") {
+            self.not_tried(span);
+            return None;
+        }
+        self.blocking(verb, object)
+    }
+
     fn not_tried(&mut self, span: Span) {
         self.report(
             Diagnostic::new("M0427", span, "this cannot be tried")
                 .label("expected something that may have to wait for one thing")
-                .help("`try` stands before `lock(m)`, `acquire(s)`, `read_lock(l)`, `write_lock(l)`, `c ! e` and `c ? x`"),
+                .help("`try` stands before, and an alternative of `select` begins with, `lock(m)`, `acquire(s)`, `read_lock(l)`, `write_lock(l)`, `c ! e` and `c ? x`"),
         );
     }
 
@@ -678,7 +688,7 @@ pub(super) fn local(id: LocalId, span: Span) -> Expr {
     }
 }
 
-fn truth(value: bool, span: Span) -> Expr {
+pub(super) fn truth(value: bool, span: Span) -> Expr {
     Expr {
         kind: ExprKind::Const(value.into()),
         ty: Type::Bool,

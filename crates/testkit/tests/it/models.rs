@@ -136,6 +136,13 @@ const SYNCHRONISED: &[&str] = &[
     "try q ! ",
     "try r[",
     "|> q ? ",
+    "select {",
+    "[] else |>",
+    "select { q ? ",
+    "[] acquire(",
+    "lock(m) |> {",
+    ": select {",
+    "print ",
 ];
 
 /// Compares the programs of some seeds; all of the words must be met in them.
