@@ -336,6 +336,9 @@ impl<'s> Body<'_, 's> {
         args: &[ast::Expr<'s>],
         span: Span,
     ) -> Option<(ProcedureId, Vec<Expr>)> {
+        if self.misspelt_operation(name, args) {
+            return None;
+        }
         let meaning = self.resolve(name, Wanted::Proc);
         let Meaning::Proc(id) = meaning else {
             if !matches!(meaning, Meaning::Poison) {

@@ -4,12 +4,12 @@
 //! else an atomic block. A `wait` is two steps. Labels show them as they were written
 //! (`Program::lowered`).
 
-use mazurka_diagnostics::{Diagnostic, Span};
+use mazurka_diagnostics::{Diagnostic, Span, nearest};
 
-use super::Wanted;
 use super::body::{Body, Meaning};
 use super::objects::{Kind, Me};
 use super::records::{Part, number, read};
+use super::{Global, Wanted};
 use crate::check::hir::{
     BinaryOp, Expr, ExprKind, LocalId, LockId, Message, MessagePart, Place, Stmt, StmtKind, Type,
     UnaryOp, VarId,
@@ -53,6 +53,32 @@ impl<'s> Body<'_, 's> {
     pub(super) fn is_operation(&self, name: Name<'s>, args: &[ast::Expr<'s>]) -> bool {
         let declared = self.c.globals.contains_key(name.text);
         VERBS.contains(&name.text) && !declared && !args.is_empty()
+    }
+
+    /// Reports a call of something unknown with an object: that is one mistake.
+    pub(super) fn misspelt_operation(&mut self, name: Name<'s>, args: &[ast::Expr<'s>]) -> bool {
+        let is_object = |arg: &ast::Expr<'s>| {
+            let (ast::ExprKind::Name(of) | ast::ExprKind::Index(of, _)) = &arg.kind else {
+                return false;
+            };
+            let known = self.c.globals.get(of.text).map(|(global, _)| *global);
+            matches!(known, Some(Global::Object(_) | Global::Lock(_)))
+        };
+        if self.c.globals.contains_key(name.text) || !args.iter().any(is_object) {
+            return false;
+        }
+        let near = nearest(name.text, VERBS.into_iter().chain(["lock", "unlock"]));
+        let help = match near {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("operations are `lock`, `unlock`, `{}`", VERBS.join("`, `")),
+        };
+        let message = format!("there is no operation `{}`", name.text);
+        self.report(
+            Diagnostic::new("M0201", name.span, message)
+                .label("unknown name")
+                .help(help),
+        );
+        true
     }
 
     /// An operation as a statement.

@@ -49,15 +49,28 @@ impl Code {
     }
 
     /// The process that holds something, if a cell with this value says so.
-    fn holder(&self, cell: u32, value: i64) -> Option<u32> {
+    pub(super) fn holder(&self, cell: u32, value: i64) -> Option<u32> {
         let at = self.first_cells.partition_point(|&first| first <= cell) - 1;
         let var = self.program.vars.get(at).filter(|var| var.object)?;
         match (var.ty, var.shape.dims.last()) {
-            (Type::Enum(_), _) => u32::try_from(value - 1).ok(),
+            // No file can give a type this name; messages of channels may be of another one.
+            (Type::Enum(id), _) if self.program.enums[usize::from(id)].name == "process" => {
+                u32::try_from(value - 1).ok()
+            }
             (Type::Bool, Some(processes)) if var.holds && value != 0 => {
                 Some((cell - self.first_cells[at]) % processes)
             }
             _ => None,
+        }
+    }
+
+    /// The object that a cell belongs to, as the source names it: without the field, and without
+    /// the process that the cell is about.
+    pub(super) fn object_name(&self, cell: u32) -> String {
+        let name = self.cell_name(cell);
+        match name.split_once(".readers") {
+            Some((object, _)) => object.to_owned(),
+            None => name.trim_end_matches(".writer").to_owned(),
         }
     }
 

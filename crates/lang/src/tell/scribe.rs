@@ -136,6 +136,8 @@ impl Listener for Scribe {
         };
         match note {
             Note::Guard(_) if top == 0 => {}
+            // What it does then says it.
+            Note::Guard(guard) if code.program.lowered.contains(&guard.span) => {}
             Note::Guard(guard) => self.guards.push(|| Condition {
                 text: scope.expr(guard),
                 test: false,
@@ -153,6 +155,13 @@ impl Listener for Scribe {
             Note::Action(Action::Join(handle)) => {
                 let handle = handle.and_then(|handle| scope.handle(handle));
                 self.actions.push(|| NarratedAction::Join(handle));
+            }
+            Note::Action(_) if code.program.lowered.contains(&code.spans[pc as usize]) => {
+                let text = code.words(code.spans[pc as usize]);
+                let last = self.actions.first.last();
+                if !matches!(last, Some(NarratedAction::Text(last)) if *last == text) {
+                    self.actions.push(|| NarratedAction::Text(text));
+                }
             }
             Note::Action(action) => self
                 .actions

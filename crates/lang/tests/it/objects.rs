@@ -152,3 +152,31 @@ process a {
     let twice = "process { l: skip; l: skip }";
     assert_eq!(load(twice, &[]).expect_err("a mistake")[0].code, "M0203");
 }
+
+#[test]
+fn operations_within_a_step_are_told_as_they_were_written() {
+    let source = "semaphore s = 1 lock m cond c var x: int = 0 var ok: bool = false
+process a { x == 0 |> acquire(s); atomic { release(s); x := 1 }; ok := try lock(m) <| x == 2 |> skip }";
+    let told = labels(source, "0 0 0");
+    let wanted = [
+        "x == 0 ▷ acquire(s)",
+        "release(s); x := 1",
+        "!(x == 2) ▷ skip",
+    ];
+    assert_eq!(told, wanted);
+}
+
+#[test]
+fn what_processes_hold_is_told() {
+    let source = "rwlock l[2] lock m chan c[1]: E enum E { A, B, C } var ok: bool = false
+process a { read_lock(l[1]); ok := try lock(m); c ! C }
+process b { write_lock(l[0]) }";
+    let mut machine = machine(source);
+    machine.narrate(&"0 0 0 1".parse().unwrap()).unwrap();
+    let held: Vec<String> = machine
+        .held()
+        .into_iter()
+        .map(|held| format!("{} {}", held.process, held.lock))
+        .collect();
+    assert_eq!(held, ["0 l[1]", "1 l[0]", "0 m"]);
+}

@@ -578,7 +578,8 @@ impl<'s> Parser<'s> {
     /// `try s`, with where its result goes.
     fn tried(&mut self, kept: Kept<'s>) -> Parse<StmtKind<'s>> {
         self.bump();
-        let operation = self.deeper(Self::guarded)?;
+        // A choice around it is one of the whole statement.
+        let operation = self.deeper(Self::branch)?;
         Ok(StmtKind::Try(kept, Box::new(operation)))
     }
 
