@@ -218,7 +218,7 @@ pub(crate) struct ClassInfo {
     pub interfaces: Vec<u32>,
     /// The recovery block, with the exception in its first slot, and its slots.
     pub recover: Option<(u32, u32)>,
-    /// Whether a branch of the recovery block names the exception of a false `assert`.
+    /// Whether the branch of the recovery block that handles a false `assert` names its exception.
     pub recovers_assertions: bool,
     /// Whether a task may hold a cog whose first object is of this class while it waits.
     pub may_hold: bool,

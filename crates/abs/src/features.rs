@@ -29,14 +29,27 @@ enum Value {
     Text(String),
 }
 
+/// Why an expression has no value.
+enum Undefined {
+    /// There is no such feature or attribute.
+    Unknown(String, Span),
+    /// The operands of an operator do not fit it.
+    Types(&'static str),
+    /// It divides by 0 in this product.
+    Zero,
+    /// An attribute in it has a value that was refused.
+    Refused,
+}
+
 /// A product against its feature model.
 struct Selection<'a> {
     product: &'a Name,
     /// All features of the model.
     known: FxHashSet<&'a str>,
     selected: FxHashSet<&'a str>,
-    /// The values of attributes, by feature and name.
-    values: FxHashMap<(&'a str, &'a str), Value>,
+    /// The values of attributes, by feature and name; none if the product gives one that the
+    /// attribute cannot have.
+    values: FxHashMap<(&'a str, &'a str), Option<Value>>,
     mistakes: Vec<Diagnostic>,
 }
 
@@ -94,18 +107,14 @@ impl<'a> Selection<'a> {
         for attribute in &node.attributes {
             let own = given.iter().find(|(name, _)| *name == attribute.name.text);
             let value = match own {
-                None => first_of(attribute),
-                Some((_, expr)) => match literal(expr).filter(|v| admits(attribute, v)) {
-                    Some(value) => value,
-                    None => {
-                        let attribute = &attribute.name.text;
-                        let why = format!("`{name}.{attribute}` cannot have this value");
-                        let span = node.name.span;
-                        self.refuse(span, why);
-                        continue;
-                    }
-                },
+                None => Some(first_of(attribute)),
+                Some((_, expr)) => literal(expr).filter(|value| admits(attribute, value)),
             };
+            if value.is_none() {
+                let attribute = &attribute.name.text;
+                let why = format!("`{name}.{attribute}` cannot have this value");
+                self.refuse(node.name.span, why);
+            }
             self.values.insert((name, &attribute.name.text), value);
         }
         for (_, member) in node.group.iter().flat_map(|group| &group.members) {
@@ -193,22 +202,38 @@ impl<'a> Selection<'a> {
             Constraint::Holds { out, expr, span } => {
                 let asked = has != *out;
                 match self.value(expr, name) {
-                    Some(Value::Bool(true)) => {}
-                    Some(Value::Bool(false)) if !asked => {}
-                    Some(Value::Bool(false)) => {
+                    Ok(Value::Bool(true)) | Err(Undefined::Refused) => {}
+                    Ok(Value::Bool(false)) | Err(Undefined::Zero) if !asked => {}
+                    Ok(Value::Bool(false)) => {
                         let with = if *out { "without" } else { "with" };
                         self.refuse(*span, format!("a constraint of products {with} `{name}`"));
                     }
-                    _ => {
-                        let message = "this is no condition over features".to_owned();
-                        let mistake = Diagnostic::new("A0252", *span, message)
-                            .label("a name is not known, types do not fit, or it divides by 0")
-                            .help("compare attributes: `Cost.cost < 10`");
-                        self.mistakes.push(mistake);
+                    Err(Undefined::Zero) => {
+                        self.refuse(*span, format!("a constraint of `{name}` divides by 0"));
+                    }
+                    Err(Undefined::Unknown(what, at)) => {
+                        let help = "declare it in the feature model, or name another one";
+                        self.no_condition(at, &format!("there is no {what}"), help);
+                    }
+                    Err(Undefined::Types(operator)) => {
+                        let label = format!("`{operator}` does not take these types");
+                        self.no_condition(*span, &label, "compare attributes: `Cost.cost < 10`");
+                    }
+                    Ok(_) => {
+                        let label = "this is a value, not a condition";
+                        self.no_condition(*span, label, "compare it: `Cost.cost < 10`");
                     }
                 }
             }
         }
+    }
+
+    fn no_condition(&mut self, span: Span, label: &str, help: &str) {
+        let message = "this is no condition over features";
+        let mistake = Diagnostic::new("A0252", span, message)
+            .label(label)
+            .help(help);
+        self.mistakes.push(mistake);
     }
 
     /// Reports a feature that the model does not have.
@@ -224,64 +249,83 @@ impl<'a> Selection<'a> {
         unknown
     }
 
-    /// The value of an expression in a feature; none if it has none.
-    fn value(&self, expr: &FeatureExpr, here: &str) -> Option<Value> {
+    /// The value of an expression in a feature.
+    fn value(&self, expr: &FeatureExpr, here: &str) -> Result<Value, Undefined> {
         match expr {
-            FeatureExpr::Bool(value) => Some(Value::Bool(*value)),
-            FeatureExpr::Int(value) => Some(Value::Int(value.clone())),
-            FeatureExpr::Text(value) => Some(Value::Text(value.clone())),
-            FeatureExpr::Feature(name) => {
-                let name = name.text.as_str();
-                let there = self.selected.contains(name);
-                self.known.contains(name).then_some(Value::Bool(there))
-            }
+            FeatureExpr::Bool(value) => Ok(Value::Bool(*value)),
+            FeatureExpr::Int(value) => Ok(Value::Int(value.clone())),
+            FeatureExpr::Text(value) => Ok(Value::Text(value.clone())),
+            FeatureExpr::Feature(name) => match self.known.contains(name.text.as_str()) {
+                true => Ok(Value::Bool(self.selected.contains(name.text.as_str()))),
+                false => {
+                    let what = format!("feature `{}`", name.text);
+                    Err(Undefined::Unknown(what, name.span))
+                }
+            },
             FeatureExpr::Attribute(of, name) => {
                 let of = of.as_ref().map_or(here, |of| of.text.as_str());
-                self.values.get(&(of, name.text.as_str())).cloned()
+                match self.values.get(&(of, name.text.as_str())) {
+                    Some(value) => value.clone().ok_or(Undefined::Refused),
+                    None => {
+                        let what = format!("attribute `{of}.{}`", name.text);
+                        Err(Undefined::Unknown(what, name.span))
+                    }
+                }
             }
             FeatureExpr::Unary(operator, inner) => match (*operator, self.value(inner, here)?) {
-                ("!", Value::Bool(value)) => Some(Value::Bool(!value)),
-                ("-", Value::Int(value)) => Some(Value::Int(-value)),
-                _ => None,
+                ("!", Value::Bool(value)) => Ok(Value::Bool(!value)),
+                ("-", Value::Int(value)) => Ok(Value::Int(-value)),
+                _ => Err(Undefined::Types(operator)),
             },
             FeatureExpr::Chain(first, more) => {
                 let mut left = self.value(first, here)?;
                 for (operator, right) in more {
-                    left = binary(operator, left, self.value(right, here)?)?;
+                    left = match (self.value(right, here), decides(operator, &left)) {
+                        (Err(Undefined::Zero), Some(value)) => Value::Bool(value),
+                        (right, _) => binary(operator, left, right?)?,
+                    };
                 }
-                Some(left)
+                Ok(left)
             }
         }
     }
 }
 
-fn binary(operator: &str, left: Value, right: Value) -> Option<Value> {
-    match (operator, &left, &right) {
-        ("==", _, _) => return same_type(&left, &right).then(|| Value::Bool(left == right)),
-        ("!=", _, _) => return same_type(&left, &right).then(|| Value::Bool(left != right)),
-        _ => {}
+/// The value of an operation, if its left operand decides it.
+fn decides(operator: &str, left: &Value) -> Option<bool> {
+    match (operator, left) {
+        ("&&", Value::Bool(false)) => Some(false),
+        ("||", Value::Bool(true)) | ("->", Value::Bool(false)) => Some(true),
+        _ => None,
+    }
+}
+
+fn binary(operator: &'static str, left: Value, right: Value) -> Result<Value, Undefined> {
+    if matches!(operator, "==" | "!=") && same_type(&left, &right) {
+        return Ok(Value::Bool((left == right) == (operator == "==")));
     }
     match (left, right) {
-        (Value::Bool(a), Value::Bool(b)) => Some(Value::Bool(match operator {
+        (Value::Bool(a), Value::Bool(b)) => Ok(Value::Bool(match operator {
             "&&" => a && b,
             "||" => a || b,
             "->" => !a || b,
             "<->" => a == b,
-            _ => return None,
+            _ => return Err(Undefined::Types(operator)),
         })),
-        (Value::Int(a), Value::Int(b)) => Some(match operator {
+        (Value::Int(a), Value::Int(b)) => Ok(match operator {
             "+" => Value::Int(a + b),
             "-" => Value::Int(a - b),
             "*" => Value::Int(a * b),
-            "/" if !b.is_zero() => Value::Int(a / b),
-            "%" if !b.is_zero() => Value::Int(a % b),
+            "/" | "%" if b.is_zero() => return Err(Undefined::Zero),
+            "/" => Value::Int(a / b),
+            "%" => Value::Int(a % b),
             "<" => Value::Bool(a < b),
             "<=" => Value::Bool(a <= b),
             ">" => Value::Bool(a > b),
             ">=" => Value::Bool(a >= b),
-            _ => return None,
+            _ => return Err(Undefined::Types(operator)),
         }),
-        _ => None,
+        _ => Err(Undefined::Types(operator)),
     }
 }
 

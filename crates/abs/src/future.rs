@@ -11,7 +11,7 @@ use std::cell::{OnceCell, RefCell};
 use std::sync::Arc;
 
 use mazurka_core::{Access, Claims, ProcessId, add_claim};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use crate::Machine;
 use crate::code::{Code, Op};
@@ -21,7 +21,7 @@ use crate::heap::{Life, OUTPUT, Task};
 /// What may be touched from a place on.
 #[derive(Debug, Default)]
 struct Reach {
-    /// Class, field, whether written; sorted.
+    /// Class, field, whether written; each field once, sorted.
     fields: Vec<(u32, u32, bool)>,
     /// The classes on whose objects something may run.
     classes: Vec<u32>,
@@ -38,13 +38,25 @@ pub(crate) struct Futures {
     /// The fields, by class, that may come to refer to something else.
     moving: OnceCell<FxHashSet<(u32, u32)>>,
     /// The objects that a task can get at: kept for its memory.
-    met: RefCell<Vec<bool>>,
+    near: RefCell<Near>,
+}
+
+/// Objects, found one through another.
+#[derive(Debug, Default)]
+struct Near {
+    /// For each object, whether it has been met.
+    met: Vec<bool>,
+    /// Objects whose fields have not been looked at.
+    pending: Vec<u32>,
 }
 
 /// The fields that methods assign and that may refer to an object or a future, by class.
 fn moving(code: &Code) -> FxHashSet<(u32, u32)> {
     let mut all = FxHashSet::default();
     for (class, info) in code.classes.iter().enumerate() {
+        if !info.carries.contains(&true) {
+            continue;
+        }
         let entries = info.methods.iter().map(|method| method.entry);
         let entries = entries.chain(info.recover.map(|(entry, _)| entry));
         for pc in passed(code, entries.collect()) {
@@ -61,10 +73,10 @@ fn moving(code: &Code) -> FxHashSet<(u32, u32)> {
 /// Follows the code from a place, on an object of a class.
 fn follow(code: &Code, class: u32, pc: u32, moving: &FxHashSet<(u32, u32)>) -> Reach {
     let mut open = false;
-    let mut fields = FxHashSet::default();
-    let mut classes = FxHashSet::from_iter([class]);
+    let mut fields = Vec::new();
+    let mut classes = vec![class];
     let mut prints = false;
-    let mut seen = FxHashSet::default();
+    let mut seen = FxHashSet::with_capacity_and_hasher(64, FxBuildHasher);
     let mut pending = vec![(class, pc)];
     while let Some((class, pc)) = pending.pop() {
         if !seen.insert((class, pc)) {
@@ -82,12 +94,10 @@ fn follow(code: &Code, class: u32, pc: u32, moving: &FxHashSet<(u32, u32)>) -> R
             }
             op if op.ends() => continue,
             Op::Field(at) => {
-                fields.insert((class, at, false));
+                fields.push((class, at, false));
                 open |= moving.contains(&(class, at));
             }
-            Op::SetField(at) => {
-                fields.insert((class, at, true));
-            }
+            Op::SetField(at) => fields.push((class, at, true)),
             Op::Function { function, .. } => {
                 pending.push((class, code.functions[function as usize].entry));
             }
@@ -95,7 +105,7 @@ fn follow(code: &Code, class: u32, pc: u32, moving: &FxHashSet<(u32, u32)>) -> R
             Op::Async { method, .. } | Op::Sync { method, .. } => {
                 for (number, info) in code.classes.iter().enumerate() {
                     if let Some(&at) = info.by_name.get(&method) {
-                        classes.insert(number as u32);
+                        classes.push(number as u32);
                         pending.push((number as u32, info.methods[at as usize].entry));
                         pending.extend(info.recover.map(|(entry, _)| (number as u32, entry)));
                     }
@@ -103,7 +113,7 @@ fn follow(code: &Code, class: u32, pc: u32, moving: &FxHashSet<(u32, u32)>) -> R
             }
             Op::New { class: new, .. } => {
                 let info = &code.classes[new as usize];
-                classes.insert(new);
+                classes.push(new);
                 pending.push((new, info.init));
                 pending.extend(info.run.map(|run| (new, info.methods[run as usize].entry)));
                 pending.extend(info.recover.map(|(entry, _)| (new, entry)));
@@ -114,10 +124,11 @@ fn follow(code: &Code, class: u32, pc: u32, moving: &FxHashSet<(u32, u32)>) -> R
             pending.push((class, pc + 1));
         }
     }
-    let mut fields: Vec<_> = fields.into_iter().collect();
-    fields.sort_unstable();
-    let mut classes: Vec<_> = classes.into_iter().collect();
+    // Writes come first, and what is written need not be read too.
+    fields.sort_unstable_by_key(|&(class, field, writes)| (class, field, !writes));
+    fields.dedup_by_key(|(class, field, _)| (*class, *field));
     classes.sort_unstable();
+    classes.dedup();
     Reach {
         fields,
         classes,
@@ -141,8 +152,9 @@ impl Machine {
             into.push(Access::ANYTHING);
             return;
         }
-        let met = &mut *self.futures.met.borrow_mut();
-        self.get_at(task, met);
+        let near = &mut *self.futures.near.borrow_mut();
+        self.get_at(task, near);
+        let met = &near.met;
         let class = self.names.object(task.object).class;
         if let Some((recover, _)) = self.code.classes[class as usize].recover {
             self.future_from(class, recover, met, into);
@@ -157,16 +169,16 @@ impl Machine {
     }
 
     /// Finds the objects that a task can get at.
-    fn get_at(&self, task: &Task, met: &mut Vec<bool>) {
+    fn get_at(&self, task: &Task, Near { met, pending }: &mut Near) {
         met.clear();
         met.resize(self.state.objects.len(), false);
-        let mut pending: Vec<u32> = task.frames.iter().map(|frame| frame.object).collect();
+        pending.extend(task.frames.iter().map(|frame| frame.object));
         let values = task.stack.iter();
-        values.for_each(|value| value.objects(&mut pending));
+        values.for_each(|value| value.objects(pending));
         while let Some(object) = pending.pop() {
             if !std::mem::replace(&mut met[object as usize], true) {
                 let fields = self.state.objects[object as usize].fields.iter();
-                fields.for_each(|value| value.objects(&mut pending));
+                fields.for_each(|value| value.objects(pending));
             }
         }
     }

@@ -92,7 +92,17 @@ impl Value {
     }
 
     /// Adds the objects that it refers to, some perhaps more than once.
+    #[inline]
     pub fn objects(&self, into: &mut Vec<u32>) {
+        match self {
+            Value::Object(object) => into.push(*object),
+            Value::Data(data) if data.refers => self.objects_within(into),
+            Value::Function(_) => self.objects_within(into),
+            _ => {}
+        }
+    }
+
+    fn objects_within(&self, into: &mut Vec<u32>) {
         let mut pending = vec![self];
         // Parts may be shared, and shared parts in these.
         let mut met: FxHashSet<Fingerprint> = FxHashSet::default();

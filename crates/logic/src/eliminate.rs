@@ -52,8 +52,10 @@ pub(crate) struct Eliminate<'e, 'p> {
     names: u32,
     /// How many states were looked at.
     states: usize,
-    /// The values that a `choose` between known bounds can give.
-    ranges: FxHashMap<Term, (i64, i64)>,
+    /// Bounds of what each `choose` can give; none if they are not known or too far apart. Choices
+    /// of a process are numbered along its path, so on another path the same variable may stand for
+    /// a `choose` with other bounds: these bounds hold for all of them.
+    ranges: FxHashMap<Term, Option<(i64, i64)>>,
 }
 
 /// What is said of the runs of some processes.
@@ -179,7 +181,7 @@ impl<'e, 'p> Eliminate<'e, 'p> {
 
     /// A formula for all values of a variable, or for one: case by case if there are few.
     fn over(&mut self, all: bool, variable: Term, inner: Fol) -> Fol {
-        let Some(&(from, to)) = self.ranges.get(&variable) else {
+        let Some(&Some((from, to))) = self.ranges.get(&variable) else {
             return quantified(all, variable, inner);
         };
         let mut cases = Vec::new();
@@ -288,9 +290,11 @@ impl<'e, 'p> Eliminate<'e, 'p> {
         for mut branch in made.into_iter().filter(|branch| !branch.discarded) {
             for &[value, from, to] in &branch.chosen {
                 let terms = &self.world.terms;
-                let range = terms.value(from).zip(terms.value(to));
-                let few = range.filter(|(from, to)| to.saturating_sub(*from) <= MOST_CASES);
-                self.ranges.extend(few.map(|range| (value, range)));
+                let here = terms.value(from).zip(terms.value(to));
+                let known = self.ranges.entry(value).or_insert(here);
+                let both = known.zip(here);
+                let around = both.map(|(a, b)| (a.0.min(b.0), a.1.max(b.1)));
+                *known = around.filter(|(from, to)| to.saturating_sub(*from) <= MOST_CASES);
             }
             for (_, must) in self.world.invariants(&branch.state, false) {
                 if must != Term::TRUE && says.boxed {

@@ -224,6 +224,14 @@ fn a_run_that_fails_is_no_witness_of_a_diamond() {
     let some = "var x: i8 process p { assert x > 0 || x < -3; x := choose(0..3) }";
     assert!(valid(some, "<p> x == 2 <==> x > 0 || x < -3"));
     assert!(valid(some, "x == 0 ==> !(<p> true)"));
+    // On two paths of one process the first choice is another one, with other values.
+    let paths = "var x, y: i8 var f: bool = false process p { atomic { \
+                 if !f { x := choose(0..1) }; y := choose(2..3) } } process { f := true }";
+    assert!(!valid(paths, "!(<*> x == 2)"));
+    assert!(valid(paths, "x == 2 ==> <*> x == 2"));
+    let unbounded = "var x, y: i8 var f: bool = false process p { atomic { \
+                     if !f { x := choose(0..1) }; y := choose(x..3) } } process { f := true }";
+    assert!(valid(unbounded, "x == 2 ==> <*> (x == 2 && y == 2)"));
 }
 
 /// Whether a goal with no rule is decided to be valid; it must be decided.

@@ -49,6 +49,11 @@ impl Blaster {
         self.circuit.size()
     }
 
+    /// Whether it was given up because of its size.
+    pub fn is_too_large(&self) -> bool {
+        self.circuit.is_too_large()
+    }
+
     /// Whether all constraints can be true, and safe. `None`: not decided within the budget.
     pub fn solve(&mut self, terms: &Terms, constraints: &[Term]) -> Option<bool> {
         let mut assumptions = Vec::with_capacity(constraints.len());
@@ -115,7 +120,7 @@ impl Blaster {
         &self.bits[wires.first as usize..][..wires.len as usize]
     }
 
-    /// The circuit for a term, built where it is not there yet. `None`: the deadline has passed.
+    /// The circuit for a term, built where it is not there yet. `None`: it is given up.
     fn wires(&mut self, terms: &Terms, term: Term) -> Option<Wires> {
         self.stack.clear();
         self.stack.push(term);
@@ -138,7 +143,7 @@ impl Blaster {
             }
             if self.until_look == 0 {
                 self.until_look = BETWEEN_LOOKS;
-                if self.circuit.is_late() {
+                if self.circuit.is_given_up() {
                     return None;
                 }
             }

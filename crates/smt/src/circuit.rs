@@ -31,6 +31,9 @@ impl Callbacks for Budget {
     }
 }
 
+/// Most variables of a circuit: with their gates they take a few gigabytes.
+pub(crate) const LARGEST: u32 = 16_000_000;
+
 pub(crate) struct Circuit {
     sat: batsat::Solver<Budget>,
     yes: Lit,
@@ -64,9 +67,14 @@ impl Circuit {
         !self.yes
     }
 
-    /// Whether no search would go on.
-    pub fn is_late(&self) -> bool {
-        self.sat.cb().deadline.has_passed()
+    /// Whether the circuit need not be built further: it is too large, or too late.
+    pub fn is_given_up(&self) -> bool {
+        self.is_too_large() || self.sat.cb().deadline.has_passed()
+    }
+
+    /// Whether it has more variables than are searched.
+    pub fn is_too_large(&self) -> bool {
+        self.size() > LARGEST
     }
 
     /// How many variables there are.

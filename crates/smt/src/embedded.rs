@@ -11,6 +11,7 @@
 
 use crate::aside::drop_aside;
 use crate::blast::Blaster;
+use crate::circuit::LARGEST;
 use crate::ranges;
 use crate::{Answer, Deadline, Evaluator, Node, Solver, Sort, Statistics, Term, Terms, Why};
 
@@ -117,7 +118,7 @@ impl Embedded {
         }
         let slot = &mut self.blasters[width.map_or(0, |width| width + 1)];
         if let Some(old) = slot
-            && old.blaster.size() > old.limit
+            && (old.blaster.size() > old.limit || old.blaster.is_too_large())
         {
             // Built anew, it holds this query alone, and may grow to a few times that.
             *slot = None;
@@ -169,6 +170,10 @@ impl Embedded {
 /// What a search has found: its solution is checked.
 fn found(terms: &Terms, conjuncts: &[Term], blaster: &Blaster, answer: Option<bool>) -> Search {
     match answer {
+        None if blaster.is_too_large() => {
+            let limit = format!("its limit of {LARGEST} variables");
+            Search::Found(Answer::Unknown(Why::Limit(limit)))
+        }
         None => Search::GivenUp,
         Some(false) => Search::Nothing,
         Some(true) => {

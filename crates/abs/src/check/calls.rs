@@ -8,7 +8,6 @@ use super::names::count;
 use super::{Body, Checker, FunctionBody, FunctionTy, LocalTy, STANDARD_NAME, TypeDef};
 use crate::code::{FunctionInfo, Op};
 use crate::syntax::ast::{Expr, Function, Name};
-use crate::syntax::parser::Excluded;
 use crate::types::{Head, Ty};
 use crate::value::Value;
 
@@ -144,8 +143,11 @@ impl<'a> Checker<'a> {
         };
         if self.tells_time(number) {
             if self.ignore_time {
-                self.mistakes.push(Excluded::Time.at(span));
-                return Ty::Wrong;
+                let message = format!("`{}` has no value with `--ignore-time`", name.text);
+                let mistake = Diagnostic::new("A0309", span, message)
+                    .label("asks for the time of the model, which is ignored")
+                    .help("take `--ignore-time` out: then durations and deadlines are explored");
+                return self.wrong(mistake);
             }
             self.out.times.read = true;
         }

@@ -72,14 +72,7 @@ impl Checker<'_> {
         let (init, slots, _) = self.close();
         info.init = init;
         info.init_slots = slots;
-        let assertion = self.constructor_named("AssertionFailException");
-        let names_it = |(pattern, _): &(Pattern, Stmt)| match &pattern.kind {
-            PatternKind::Construct(name, _) => {
-                self.find(&self.constructor_numbers, module, &name.text) == Some(&assertion)
-            }
-            _ => false,
-        };
-        info.recovers_assertions = tree.recover.iter().flatten().any(names_it);
+        info.recovers_assertions = self.recovers_assertions(tree, module);
         info.recover = tree.recover.as_ref().map(|branches| {
             self.open(Body {
                 class: Some(number),
@@ -138,6 +131,21 @@ impl Checker<'_> {
             });
         }
         self.out.classes.push(info);
+    }
+
+    /// Whether the first branch of the recovery block that matches a false `assert` names it.
+    fn recovers_assertions(&self, tree: &ast::Class, module: usize) -> bool {
+        let assertion = self.constructor_named("AssertionFailException");
+        let constructor = |(pattern, _): &(Pattern, Stmt)| match &pattern.kind {
+            PatternKind::Construct(name, _) => {
+                let numbers = &self.constructor_numbers;
+                self.find(numbers, module, &name.text).copied()
+            }
+            _ => None,
+        };
+        let branches = tree.recover.iter().flatten().map(constructor);
+        let mut matching = branches.filter(|one| one.is_none_or(|one| one == assertion));
+        matching.next() == Some(Some(assertion))
     }
 
     fn end_of_method(&mut self, result: &Ty, body: &[ast::Stmt], end: Span) {

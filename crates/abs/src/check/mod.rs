@@ -279,8 +279,8 @@ pub(crate) fn load(source: &str, settings: &Settings) -> Result<Code, Vec<Diagno
             .help(help);
         mistakes.push(mistake);
     }
-    let parsed = mistakes.is_empty();
     let own = flatten(own, settings.product.as_deref(), &mut mistakes);
+    let whole = mistakes.is_empty();
     let (mut own, again): (Vec<Module>, Vec<Module>) =
         { own.into_iter() }.partition(|module| module.name.text != STANDARD_NAME);
     for module in again {
@@ -296,7 +296,7 @@ pub(crate) fn load(source: &str, settings: &Settings) -> Result<Code, Vec<Diagno
     checker.ignore_time = settings.ignore_time;
     checker.declare();
     // With a part missing, most of what could be said would be wrong.
-    if parsed {
+    if whole {
         checker.check(source, settings.main.as_deref());
     }
     checker.check_settings(settings);

@@ -4,7 +4,7 @@ use mazurka_diagnostics::{Diagnostic, Span, nearest};
 
 use super::{Checker, STANDARD_NAME};
 use crate::syntax::ast::{Clause, Item, Name};
-use crate::syntax::parser::excluded_module;
+use crate::syntax::parser::{excluded_module, excluded_name};
 
 /// The module of exceptions is a part of the standard module.
 const EXCEPTIONS_NAME: &str = "ABS.StdLib.Exceptions";
@@ -225,6 +225,10 @@ impl Checker<'_> {
             return;
         }
         if number == 0 && self.constructor_numbers.contains_key(&standard) {
+            return;
+        }
+        // What is left out of it may be imported, and is refused where it is used.
+        if number == 0 && excluded_name(short, &[]).is_some() {
             return;
         }
         let home = &from.text;

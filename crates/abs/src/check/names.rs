@@ -77,11 +77,11 @@ impl Checker<'_> {
             self.mistakes.push(excluded.at(name.span));
             return;
         }
-        let shorts: Vec<&str> = candidates
-            .map(|full| full.rsplit('.').next().unwrap_or(full))
-            .collect();
-        let near = nearest(short, shorts.iter().copied()).map(str::to_owned);
-        let help = near.map(|near| format!("did you mean `{near}`?"));
+        let names: Vec<&String> = candidates.collect();
+        let help = self.where_it_is(short, &names).or_else(|| {
+            let shorts = { names.iter() }.map(|full| full.rsplit('.').next().unwrap_or(full));
+            nearest(short, shorts).map(|near| format!("did you mean `{near}`?"))
+        });
         let mistake = Diagnostic::new(
             code,
             name.span,
@@ -90,6 +90,20 @@ impl Checker<'_> {
         .label("not declared, or not imported")
         .maybe_help(help);
         self.mistakes.push(mistake);
+    }
+
+    /// What to do for a name that another module declares.
+    fn where_it_is(&self, short: &str, names: &[&String]) -> Option<String> {
+        let homes = names.iter().filter_map(|full| full.rsplit_once('.'));
+        let homes = homes.filter(|(_, name)| *name == short);
+        let home = homes.map(|(home, _)| home).min()?;
+        let mut scopes = self.scopes.iter();
+        let exports = scopes.any(|scope| scope.name == home && scope.exports.contains_key(short));
+        let import = format!("`import {short} from {home};`");
+        Some(match exports || home == STANDARD_NAME {
+            true => format!("import it: write {import} at the start of the module"),
+            false => format!("write `export {short};` in module {home}, and {import} here"),
+        })
     }
 
     /// The type that is written.

@@ -5,6 +5,7 @@ use mazurka_diagnostics::Span;
 
 use super::calls::Applied;
 use super::rules::Rules;
+use super::times;
 use super::{Block, Checker, FunctionBody, LocalTy, MethodSignature, STANDARD_NAME, TypeDef};
 use crate::code::{Caught, Handler, Op};
 use crate::syntax::ast::{Binary, Expr, ExprKind, Guard, Name, Pattern, Stmt, StmtKind, Unary};
@@ -565,7 +566,8 @@ impl<'a> Checker<'a> {
     fn duration(&mut self, min: &'a Expr, max: Option<&'a Expr>, span: Span) {
         let from = self.duration_bound(min);
         let to = self.duration_bound(max.unwrap_or(min));
-        self.out.times.add(from, to, max.is_none());
+        let same = max.is_none_or(|max| times::same(min, max));
+        self.out.times.add(from, to, same);
         self.emit(Op::Wake, span);
     }
 

@@ -52,7 +52,7 @@ pub(super) struct Times {
 }
 
 impl Times {
-    /// Takes the bounds of a duration into account, which are one expression if `same`.
+    /// Takes the bounds of a duration into account, which have one value if `same`.
     pub fn add(&mut self, from: DurationBound, to: DurationBound, same: bool) {
         let fixed = matches!(from, DurationBound::Number(_)) && from == to;
         self.ranges |= !same && !fixed;
@@ -104,6 +104,31 @@ fn number(expr: &Expr) -> Option<Value> {
             binary(*operator, &number(a)?, &number(b)?).ok()
         }
         _ => None,
+    }
+}
+
+/// Whether two expressions have the same value where both are evaluated in one step. Only `random`
+/// gives two values there.
+pub(super) fn same(one: &Expr, other: &Expr) -> bool {
+    let all = |some: &[Expr], more: &[Expr]| {
+        some.len() == more.len() && some.iter().zip(more).all(|(a, b)| same(a, b))
+    };
+    match (&one.kind, &other.kind) {
+        (ExprKind::Int(a), ExprKind::Int(b)) => a == b,
+        (ExprKind::Variable(a), ExprKind::Variable(b))
+        | (ExprKind::Field(a), ExprKind::Field(b)) => a.text == b.text,
+        (ExprKind::Construct(a, some), ExprKind::Construct(b, more)) => {
+            a.text == b.text && all(some, more)
+        }
+        (ExprKind::Call(a, some), ExprKind::Call(b, more)) => {
+            let random = a.text == "random" || a.text.ends_with(".random");
+            !random && a.text == b.text && all(some, more)
+        }
+        (ExprKind::Unary(a, x), ExprKind::Unary(b, y)) => a == b && same(x, y),
+        (ExprKind::Binary(a, x, v), ExprKind::Binary(b, y, w)) => {
+            a == b && same(x, y) && same(v, w)
+        }
+        _ => false,
     }
 }
 

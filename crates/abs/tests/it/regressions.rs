@@ -98,6 +98,8 @@ fn a_recovery_block_that_names_false_assertions_handles_them() {
     let others = [
         "E1 => skip; AssertionFailException => throw E1;",
         "_ => n = 7;",
+        "_ => n = 7; AssertionFailException => n = 8;",
+        "x => n = 7; AssertionFailException => n = 8;",
         "E1 => n = 7;",
         "x => n = 7;",
     ];
@@ -478,4 +480,37 @@ fn values_that_are_known_are_those_of_their_arguments() {
     let main = ProcessId(0);
     machine.step(main, &[]).expect("it is ready");
     assert_eq!(machine.status(main), Status::Lost);
+}
+
+#[test]
+fn what_is_left_out_of_the_standard_module_may_be_imported() {
+    let import = "module A; import * from ABS.StdLib; import ms_since_model_start from ABS.StdLib;";
+    let unused = format!("{import} {{ skip; }}");
+    assert!(load(&unused, &Settings::default()).is_ok());
+    let used = format!("{import} {{ Int n = ms_since_model_start(); }}");
+    let real = "the time of the machine is not explored".to_owned();
+    assert_eq!(mistake(&used), ("A0301", real));
+    let nothing = "module A; import nothing from ABS.StdLib; { skip; }";
+    assert_eq!(mistake(nothing).0, "A0206");
+}
+
+#[test]
+fn a_name_that_is_not_imported_is_to_be_imported() {
+    let help = |source: &str| {
+        load(source, &Settings::default()).unwrap_err()[0]
+            .help
+            .clone()
+    };
+    let partly = "module A; import toString from ABS.StdLib; { println(toString(1)); }";
+    let import = "import it: write `import println from ABS.StdLib;` at the start of the module";
+    assert_eq!(help(partly).as_deref(), Some(import));
+    let other = |exports: &str| {
+        format!("module A; {exports} def Int f() = 1; module B; {{ Int n = f(); }}")
+    };
+    let import = "import it: write `import f from A;` at the start of the module";
+    assert_eq!(help(&other("export f;")).as_deref(), Some(import));
+    let export = "write `export f;` in module A, and `import f from A;` here";
+    assert_eq!(help(&other("")).as_deref(), Some(export));
+    let typo = "module A; { printnl(\"a\"); }";
+    assert_eq!(help(typo).as_deref(), Some("did you mean `println`?"));
 }

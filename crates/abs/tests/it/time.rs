@@ -121,6 +121,14 @@ fn times_between_may_matter_if_the_program_asks_for_them() {
     assert!(!leaves_out("duration(2);", SAY));
     assert!(!leaves_out("duration(1/2, 1/2);", SAY));
     assert!(leaves_out("duration(1, 3);", SAY));
+    // Two bounds that are one expression are no range.
+    assert!(!leaves_out("Int k = 3; duration(k, k);", SAY));
+    assert!(!leaves_out(
+        "Int k = 3; await duration(-k + abs(k), -k + abs(k));",
+        SAY
+    ));
+    assert!(leaves_out("Int k = 3; duration(k, k + 1);", SAY));
+    assert!(leaves_out("duration(random(3), random(3));", SAY));
     assert!(leaves_out("duration(1, 3);", "Duration d = deadline();"));
     // No unit is known of which this is a multiple.
     assert!(leaves_out("Rat r = 1; duration(1, 1 / (r + 1));", "skip;"));
@@ -182,7 +190,12 @@ fn without_time_there_is_no_clock() {
     let source = two("await duration(2); skip;", "skip;");
     assert!(load(&source, &settings).is_ok());
     let asks = two(SAY, "skip;");
-    assert_eq!(load(&asks, &settings).unwrap_err()[0].code, "A0301");
+    let mistakes = load(&asks, &settings).unwrap_err();
+    let [mistake] = &mistakes[..] else {
+        panic!("{mistakes:#?}")
+    };
+    assert_eq!(mistake.code, "A0309");
+    assert_eq!(mistake.message, "`now` has no value with `--ignore-time`");
     let real = "module M; { Int x = ms_since_model_start(); }";
     assert_eq!(
         load(real, &Settings::default()).unwrap_err()[0].code,

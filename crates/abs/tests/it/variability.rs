@@ -338,6 +338,15 @@ fn attributes_have_values_of_their_ranges_and_constraints_hold() {
         ("n != 2 && True;", "A", false),
         ("-n <= -2;", "A", true),
         ("False;", "A", false),
+        // A value that the attribute cannot have is all that is wrong.
+        ("n > 3;", "A{n = 51}", false),
+        // It depends on the product whether a condition divides by 0.
+        ("10 / (n - 2) > 1;", "A{n = 3}", true),
+        ("10 / (n - 2) > 1;", "A{n = 2}", false),
+        ("10 / (n - 2) > 1;", "B", true),
+        ("n > 2 && 10 % (n - 2) == 0;", "A{n = 2}", false),
+        ("n == 2 || 10 % (n - 2) == 0;", "A{n = 2}", true),
+        ("n > 2 -> 10 % (n - 2) == 0;", "A{n = 2}", true),
     ] {
         allowed(&constraint(text), product, yes);
     }
@@ -354,15 +363,7 @@ root A {{ Int n; {constraint} }}"
         )
     };
     assert!(load(&source("n == 0;"), &settings(Some("P"))).is_ok());
-    for constraint in [
-        "n;",
-        "n && A;",
-        "n / 0 == 1;",
-        "m == 1;",
-        "Z;",
-        "require: Z;",
-        "A == n;",
-    ] {
+    for constraint in ["n;", "n && A;", "m == 1;", "Z;", "require: Z;", "A == n;"] {
         refused(&source(constraint), Some("P"), "A0252", 4);
     }
     for constraint in [
@@ -374,6 +375,15 @@ root A {{ Int n; {constraint} }}"
     ] {
         refused(&source(constraint), None, "A0110", 4);
     }
+    let label = |constraint: &str| {
+        let mistakes = load(&source(constraint), &settings(Some("P"))).unwrap_err();
+        assert_eq!(mistakes.len(), 1, "{mistakes:#?}");
+        mistakes[0].label.clone()
+    };
+    assert_eq!(label("n < 1 && m == 1;"), "there is no attribute `A.m`");
+    assert_eq!(label("!Z;"), "there is no feature `Z`");
+    assert_eq!(label("A == n;"), "`==` does not take these types");
+    assert_eq!(label("n + 1;"), "this is a value, not a condition");
     let reason = source("n > 0;");
     let mistakes = load(&reason, &settings(Some("P"))).unwrap_err();
     assert_eq!(mistakes[0].span.line_column(&reason).0, 3);
@@ -391,4 +401,17 @@ root A {{ Int n; {constraint} }}"
         )
         .is_err()
     );
+}
+
+#[test]
+fn a_delta_without_its_value_is_the_only_mistake() {
+    let source = "module M; def Int f() = 1; { println(toString(f())); }
+delta D(Int k); uses M;
+modifies class M.C { adds Int n = k; }
+productline L; features A; delta D(A.n) when A;
+product P (A);";
+    let source = source.replace("{ println", "class C { } { println");
+    let mistakes = load(&source, &settings(Some("P"))).unwrap_err();
+    let codes: Vec<_> = mistakes.iter().map(|mistake| mistake.code).collect();
+    assert_eq!(codes, ["A0252"], "{mistakes:#?}");
 }

@@ -134,8 +134,10 @@ fn awaits() {
         vec![store(X, 1, Relaxed), store(Y, 2, Relaxed)],
         vec![store(Y, 1, Relaxed)],
     ]);
-    let counts = counts(&program, Memory::Rc11);
-    assert_eq!((counts.complete, counts.deadlocks), (2, 2));
+    for memory in Memory::ALL {
+        let counts = counts(&program, memory);
+        assert_eq!((counts.complete, counts.deadlocks), (2, 2), "{memory}");
+    }
 }
 
 #[test]

@@ -111,6 +111,31 @@ fn long_figures() {
     check("fib-bench", Some(5), [525_630, 218_243]);
 }
 
+/// Under each model: a lock that is held is waited for, whatever the orders say.
+#[test]
+fn locks_in_opposite_orders() {
+    let code = code("abba", None);
+    for memory in Memory::ALL {
+        let counts = counts_of(&code, memory);
+        assert_eq!((counts.complete, counts.deadlocks), (2, 1), "{memory}");
+        assert_eq!(counts.executions(), 3, "{memory}: none is blocked");
+    }
+}
+
+#[test]
+fn awaits_that_are_stuck() {
+    let code = code("await-stuck", None);
+    for memory in Memory::ALL {
+        let counts = counts_of(&code, memory);
+        assert_eq!((counts.complete, counts.deadlocks), (2, 2), "{memory}");
+    }
+}
+
+#[test]
+fn a_choice_beside_a_revisit() {
+    check("choice", None, [4; 2]);
+}
+
 #[test]
 fn peterson_needs_more_than_release_and_acquire() {
     let code = code("peterson", None);

@@ -238,30 +238,34 @@ impl Condvar {
         self.notify("notify_all", Location::caller());
     }
 
-    fn notify(&self, verb: &'static str, place: Place) {
+    /// Wakes one or all waiting threads. Returns in a model how many were woken.
+    pub(crate) fn notify(&self, verb: &'static str, place: Place) -> Option<usize> {
         let all = verb == "notify_all";
         let Some(world) = world() else {
-            return if all {
-                self.real.notify_all();
-            } else {
-                self.real.notify_one();
-            };
+            match all {
+                true => self.real.notify_all(),
+                false => self.real.notify_one(),
+            }
+            return None;
         };
         let cell = world.cell(&self.meta, KIND);
         if world.memory.is_some() {
             let pending = Pending::new(None, (KIND, verb), place);
             let relaxed = MemoryOrder::Relaxed;
-            if all {
+            let count = if all {
                 world.take_turn(cell, relaxed, pending);
                 let woken = world.take_all(cell, wakes::NOTIFY);
                 world.wake_taken(&woken, pending);
+                woken.len()
             } else {
                 world.hold_turn(cell, relaxed, pending);
                 let woken = world.take_one(cell, wakes::NOTIFY, pending);
                 world.end_turn(cell, pending);
                 world.wake_taken(&woken, pending);
-            }
-            return world.progress();
+                usize::from(woken.is_some())
+            };
+            world.progress();
+            return Some(count);
         }
         world.turn(Pending {
             wakes: wakes::NOTIFY,
@@ -279,6 +283,7 @@ impl Condvar {
         };
         drop(inner);
         world.note(|| format!("{woken} of {waiting} waiting"));
+        Some(woken)
     }
 }
 

@@ -11,7 +11,7 @@ use mazurka_core::AccessKind;
 use super::lock::{judged, try_unjudged, unjudged, wakes_by};
 use crate::freed::OwnedMeta;
 use crate::thread::panicking;
-use crate::world::{Pending, Place, Until, World, world};
+use crate::world::{Pending, Place, Until, World, wakes, world};
 
 /// A lock that protects data; the counterpart of [`std::sync::Mutex`], explored within a model.
 pub struct Mutex<T: ?Sized> {
@@ -116,6 +116,33 @@ impl<T: ?Sized> Mutex<T> {
         let inner = try_unjudged(this.inner.try_lock()).ok_or(TryLockError::WouldBlock)?;
         let guard = this.guard(inner, taken, place);
         judged(this.poisons(), guard).map_err(TryLockError::Poisoned)
+    }
+}
+
+#[doc(hidden)]
+impl<T: ?Sized> Mutex<T> {
+    /// Whether a thread holds the lock: an attempt to take it that leaves it where it is.
+    #[track_caller]
+    pub fn is_locked(&self) -> bool {
+        let this = self.here();
+        let Some(world) = world() else {
+            return matches!(this.inner.try_lock(), Err(TryLockError::WouldBlock));
+        };
+        if world.memory.is_some() {
+            world.refuse("`is_locked` of a mutex".into());
+        }
+        let cell = world.cell(&this.meta, Self::KIND);
+        let what = (Self::KIND, "is_locked");
+        world.turn(Pending::lock(
+            AccessKind::Acquire,
+            cell,
+            what,
+            Location::caller(),
+        ));
+        let mut inner = world.inner.borrow_mut();
+        inner.effects.untouched = true;
+        inner.saw(cell, wakes::STATE);
+        inner.cells[cell as usize].holder.is_some()
     }
 }
 

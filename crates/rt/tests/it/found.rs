@@ -7,8 +7,8 @@ use std::ptr::null_mut;
 use mazurka_rt::cell::UnsafeCell;
 use mazurka_rt::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst};
 use mazurka_rt::sync::atomic::{AtomicPtr, AtomicU32};
-use mazurka_rt::sync::{Arc, Mutex, RwLock, TryLockError, Weak};
-use mazurka_rt::{Algorithm, Builder, Outcomes, model, thread};
+use mazurka_rt::sync::{Arc, Mutex, RwLock, TryLockError, Weak, mpsc};
+use mazurka_rt::{Algorithm, Builder, Memory, Outcomes, model, thread};
 
 fn explore<T: PartialEq + 'static>(
     algorithm: Algorithm,
@@ -690,4 +690,26 @@ fn a_loop_that_asks_for_a_count() {
         assert_eq!(one.load(SeqCst), 1);
     });
     assert!(found.is_complete());
+}
+
+/// A message that a waiting receiver was given by `try_send` let a second sender go on, although
+/// nothing had taken its message.
+#[test]
+fn without_room_each_message_meets_a_receiver() {
+    let outcomes = |memory| {
+        let found = Builder::new().memory(memory).outcomes(|| {
+            let (sender, receiver) = mpsc::sync_channel(0);
+            let other = thread::spawn(move || receiver.recv().unwrap());
+            let sent = (sender.try_send(1).is_ok(), sender.send(2).is_ok());
+            (sent, other.join().unwrap())
+        });
+        assert_eq!((found.deadlocks, found.failures), (0, 0));
+        let mut results = found.results;
+        results.sort_unstable();
+        results
+    };
+    for memory in [Memory::Sc, Memory::Rc11] {
+        let expected = [((false, true), 2), ((true, false), 1)];
+        assert_eq!(outcomes(memory), expected, "{memory:?}");
+    }
 }

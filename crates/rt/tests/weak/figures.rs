@@ -4,7 +4,7 @@
 use Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use mazurka_rt::sync::atomic::{AtomicU32, Ordering, fence};
 use mazurka_rt::sync::{Arc, Mutex};
-use mazurka_rt::{Builder, Memory, choose, thread};
+use mazurka_rt::{Builder, Memory, choose, hint, thread};
 
 type Memory4 = [AtomicU32; 6];
 type Code = Box<dyn Fn(&Memory4) + Send + Sync>;
@@ -518,6 +518,37 @@ fn locks_in_opposite_orders() {
     };
     let found = Builder::default().memory(Memory::Rc11).outcomes(body);
     assert_eq!((found.executions, found.deadlocks), (3, 1));
+}
+
+/// A loop of Rust code reads in each round, so a write that another one overwrites may be read
+/// before the last: one sequence of reads more for each order of the writes than the model has,
+/// whose await reads once.
+#[test]
+fn spin_loops_that_are_stuck() {
+    let program = || {
+        vec![
+            code(|m| {
+                while m[1].load(Relaxed) != 0 {
+                    hint::spin_loop();
+                }
+            }),
+            code(|m| {
+                m[0].store(1, Relaxed);
+                m[1].store(2, Relaxed);
+            }),
+            code(|m| m[1].store(1, Relaxed)),
+        ]
+    };
+    for memory in [Memory::Rc11, Memory::Sc] {
+        let builder = Builder {
+            graphs: true,
+            quiet: true,
+            ..Builder::default()
+        };
+        let found = builder.memory(memory).outcomes(threads(program()));
+        let ends = (found.executions - found.deadlocks, found.deadlocks);
+        assert_eq!(ends, (2, 4), "{memory}");
+    }
 }
 
 #[test]

@@ -138,7 +138,7 @@ impl Excluded {
                 "A0301",
                 "the time of the machine is not explored",
                 "real time",
-                "use `now()`, the time of the model, and no `now()` with `--ignore-time`",
+                "use `now()`, the time of the model",
             ),
             Excluded::Deployment => (
                 "A0302",

@@ -170,6 +170,13 @@ impl<T> Bounded<T> {
         Err(TrySendError::Full(message))
     }
 
+    /// Whether a message that waits for room is admitted, after one was taken from the queue or not.
+    /// With a bound of 0, what was in the queue was for a receiver that waited, and nothing
+    /// else has met a receiver.
+    fn admits(&self, taken: bool) -> bool {
+        self.bound > 0 || !taken
+    }
+
     /// Takes the next message and admits one that waits for room.
     fn pop(&self, world: &World, cell: u32) -> Option<T> {
         if world.memory.is_some() {
@@ -178,7 +185,9 @@ impl<T> Bounded<T> {
         let mut queue = self.queue.borrow_mut();
         let mut inner = world.inner.borrow_mut();
         let message = queue.pop_front();
-        if let Some(sender) = inner.wake_one(cell, wakes::SEND) {
+        if self.admits(message.is_some())
+            && let Some(sender) = inner.wake_one(cell, wakes::SEND)
+        {
             let mut outside = self.outside.borrow_mut();
             if let Some(at) = outside.iter().position(|(who, _)| *who == sender) {
                 queue.push_back(outside.remove(at).1);
@@ -196,7 +205,9 @@ impl<T> Bounded<T> {
     fn pop_weakly(&self, world: &World, cell: u32) -> Option<T> {
         let message = self.queue.borrow_mut().pop_front();
         let pending = Pending::new(None, (KIND, "admit a message"), self.place);
-        let sender = world.take_one(cell, wakes::SEND, pending);
+        let admits = self.admits(message.is_some());
+        let sender = admits.then(|| world.take_one(cell, wakes::SEND, pending));
+        let sender = sender.flatten();
         if let Some(sender) = sender {
             let mut outside = self.outside.borrow_mut();
             if let Some(at) = outside.iter().position(|(who, _)| who.0 == sender.thread) {

@@ -1,0 +1,505 @@
+//! Channels and their ends.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::iter::FusedIterator;
+use std::time::{Duration, Instant};
+
+use mazurka_rt::sync::Arc;
+use mazurka_rt::{facade, thread};
+
+use crate::buffered::Buffered;
+use crate::error::{
+    RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError,
+};
+use crate::rendezvous::{Packet, Rendezvous};
+use crate::wait::{Wait, Watcher};
+
+/// The two sides of a channel.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    Send,
+    Receive,
+}
+
+impl Side {
+    pub fn other(self) -> Self {
+        match self {
+            Self::Send => Self::Receive,
+            Self::Receive => Self::Send,
+        }
+    }
+}
+
+/// What was done for an operation when it was selected.
+pub(crate) enum Reserved<T> {
+    /// It was received.
+    Message(Result<T, RecvError>),
+    /// There is room for the message.
+    Room,
+    /// Nothing can be sent any more.
+    NoReceiver,
+    /// The message passes here.
+    Packet(Arc<Packet<T>>),
+}
+
+/// What became of an operation that is tried.
+pub(crate) enum Attempt<T> {
+    /// It would have to wait.
+    Waits,
+    /// It was possible and not wanted.
+    Declined,
+    Done(Reserved<T>),
+}
+
+/// The same, when the channel keeps what was reserved.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tried {
+    Waits,
+    Declined,
+    Done,
+}
+
+enum Flavor<T> {
+    Buffered(Buffered<T>),
+    Rendezvous(Rendezvous<T>),
+}
+
+/// A channel.
+pub(crate) struct Channel<T> {
+    flavor: Flavor<T>,
+    /// What is reserved for selected operations, by ticket. Each ticket is used by one thread, so
+    /// this is no shared object of the model.
+    reserved: std::sync::Mutex<HashMap<u64, Reserved<T>>>,
+}
+
+/// A channel as a thread that selects sees it: the type of messages does not matter.
+pub(crate) trait Selectable {
+    /// Tries an operation, or its first half.
+    fn attempt(&self, side: Side, ticket: u64, wanted: &mut dyn FnMut() -> bool) -> Tried;
+    /// Enlists the thread, unless the operation may be possible now. Returns whether it did.
+    fn watch(&self, side: Side, ticket: u64, watcher: Watcher) -> bool;
+    /// Strikes the thread off.
+    fn unwatch(&self, side: Side, wait: &Arc<Wait>);
+    /// Drops what is reserved.
+    fn forget(&self, ticket: u64);
+    /// Goes on after the operation has claimed the thread. Returns whether it was possible.
+    fn claimed(&self, side: Side, ticket: u64) -> bool;
+    /// Tells channels apart.
+    fn address(&self) -> *const ();
+}
+
+impl<T> Channel<T> {
+    #[track_caller]
+    fn new(capacity: Option<usize>) -> Arc<Self> {
+        let flavor = match capacity {
+            Some(0) => Flavor::Rendezvous(Rendezvous::new()),
+            _ => Flavor::Buffered(Buffered::new(capacity)),
+        };
+        Arc::new(Self {
+            flavor,
+            reserved: std::sync::Mutex::default(),
+        })
+    }
+
+    fn reserve(&self, ticket: u64, reserved: Reserved<T>) {
+        let mut all = self
+            .reserved
+            .lock()
+            .expect("no code of users runs under it");
+        all.insert(ticket, reserved);
+    }
+
+    fn take(&self, ticket: u64) -> Option<Reserved<T>> {
+        let mut all = self
+            .reserved
+            .lock()
+            .expect("no code of users runs under it");
+        all.remove(&ticket)
+    }
+
+    /// Ends a selected send.
+    #[track_caller]
+    pub fn complete_send(&self, ticket: u64, message: T) -> Result<(), SendError<T>> {
+        match (self.take(ticket), &self.flavor) {
+            (Some(Reserved::Room), Flavor::Buffered(channel)) => channel.send_as_promised(message),
+            (Some(Reserved::Packet(packet)), _) => packet.put(message),
+            _ => Err(SendError(message)),
+        }
+    }
+
+    /// Ends a selected receive.
+    #[track_caller]
+    pub fn complete_recv(&self, ticket: u64) -> Result<T, RecvError> {
+        match self.take(ticket) {
+            Some(Reserved::Message(message)) => message,
+            Some(Reserved::Packet(packet)) => packet.take(),
+            _ => Err(RecvError),
+        }
+    }
+
+    #[track_caller]
+    fn hang_up(&self, side: Side) {
+        match &self.flavor {
+            Flavor::Buffered(channel) => channel.hang_up(side),
+            Flavor::Rendezvous(channel) => channel.hang_up(side),
+        }
+    }
+
+    #[track_caller]
+    fn len(&self) -> usize {
+        match &self.flavor {
+            Flavor::Buffered(channel) => channel.len(),
+            Flavor::Rendezvous(_) => 0,
+        }
+    }
+
+    fn capacity(&self) -> Option<usize> {
+        match &self.flavor {
+            Flavor::Buffered(channel) => channel.capacity,
+            Flavor::Rendezvous(_) => Some(0),
+        }
+    }
+
+    #[track_caller]
+    fn is_full(&self) -> bool {
+        self.capacity() == Some(self.len())
+    }
+}
+
+impl<T> Selectable for Channel<T> {
+    #[track_caller]
+    fn attempt(&self, side: Side, ticket: u64, wanted: &mut dyn FnMut() -> bool) -> Tried {
+        let attempt = match &self.flavor {
+            Flavor::Buffered(channel) => channel.attempt(side, wanted),
+            Flavor::Rendezvous(channel) => channel.attempt(side, wanted),
+        };
+        match attempt {
+            Attempt::Waits => Tried::Waits,
+            Attempt::Declined => Tried::Declined,
+            Attempt::Done(reserved) => {
+                self.reserve(ticket, reserved);
+                Tried::Done
+            }
+        }
+    }
+
+    #[track_caller]
+    fn watch(&self, side: Side, ticket: u64, watcher: Watcher) -> bool {
+        match &self.flavor {
+            Flavor::Buffered(channel) => channel.watch(side, watcher),
+            Flavor::Rendezvous(channel) => {
+                let reserved = channel.watch(side, watcher);
+                let waits = reserved.is_some();
+                if let Some(packet) = reserved {
+                    self.reserve(ticket, packet);
+                }
+                waits
+            }
+        }
+    }
+
+    #[track_caller]
+    fn unwatch(&self, side: Side, wait: &Arc<Wait>) {
+        match &self.flavor {
+            Flavor::Buffered(channel) => channel.unwatch(side, wait),
+            Flavor::Rendezvous(channel) => channel.unwatch(side, wait),
+        }
+    }
+
+    fn forget(&self, ticket: u64) {
+        self.take(ticket);
+    }
+
+    #[track_caller]
+    fn claimed(&self, side: Side, ticket: u64) -> bool {
+        match &self.flavor {
+            // It was only woken.
+            Flavor::Buffered(_) => self.attempt(side, ticket, &mut || true) == Tried::Done,
+            Flavor::Rendezvous(_) => true,
+        }
+    }
+
+    fn address(&self) -> *const () {
+        std::ptr::from_ref(self).cast()
+    }
+}
+
+/// All senders of a channel share one. It hangs up when the last of them is dropped.
+struct Sending<T>(Arc<Channel<T>>);
+
+impl<T> Drop for Sending<T> {
+    fn drop(&mut self) {
+        self.0.hang_up(Side::Send);
+    }
+}
+
+/// The same for receivers.
+struct Receiving<T>(Arc<Channel<T>>);
+
+impl<T> Drop for Receiving<T> {
+    fn drop(&mut self) {
+        self.0.hang_up(Side::Receive);
+    }
+}
+
+/// The sending end of a channel.
+pub struct Sender<T>(Arc<Sending<T>>);
+
+/// The receiving end of a channel.
+pub struct Receiver<T>(Arc<Receiving<T>>);
+
+#[track_caller]
+fn ends<T>(capacity: Option<usize>) -> (Sender<T>, Receiver<T>) {
+    let channel = Channel::new(capacity);
+    let receiving = Receiving(channel.clone());
+    (
+        Sender(Arc::new(Sending(channel))),
+        Receiver(Arc::new(receiving)),
+    )
+}
+
+/// Makes a channel with room for `cap` messages; with none, a message passes when a sender and a
+/// receiver are both there.
+#[track_caller]
+pub fn bounded<T>(cap: usize) -> (Sender<T>, Receiver<T>) {
+    ends(Some(cap))
+}
+
+/// Makes a channel with room for any number of messages.
+#[track_caller]
+pub fn unbounded<T>() -> (Sender<T>, Receiver<T>) {
+    ends(None)
+}
+
+/// Makes the receiving end of a channel that no message ever passes.
+#[track_caller]
+pub fn never<T>() -> Receiver<T> {
+    Receiver(Arc::new(Receiving(Channel::new(None))))
+}
+
+/// Makes the receiving end of a channel that one message passes after a time: in a model at any
+/// moment, by a thread of its own.
+#[track_caller]
+pub fn after(duration: Duration) -> Receiver<Instant> {
+    let (sender, receiver) = bounded(1);
+    let start = Instant::now();
+    thread::spawn(move || {
+        if !facade::in_model() {
+            std::thread::sleep(duration);
+        }
+        _ = sender.send(start + duration);
+    });
+    receiver
+}
+
+impl<T> Sender<T> {
+    pub(crate) fn channel(&self) -> &Channel<T> {
+        &self.0.0
+    }
+
+    /// Sends a message; waits for room, or for a receiver if the channel has none.
+    #[track_caller]
+    pub fn send(&self, msg: T) -> Result<(), SendError<T>> {
+        match &self.channel().flavor {
+            Flavor::Buffered(channel) => channel.send(msg),
+            Flavor::Rendezvous(channel) => channel.send(msg),
+        }
+    }
+
+    /// Sends a message if that is possible at once.
+    #[track_caller]
+    pub fn try_send(&self, msg: T) -> Result<(), TrySendError<T>> {
+        match &self.channel().flavor {
+            Flavor::Buffered(channel) => channel.try_send(msg),
+            Flavor::Rendezvous(channel) => channel.try_send(msg),
+        }
+    }
+
+    /// Sends a message; waits until the time is over.
+    #[track_caller]
+    pub fn send_timeout(&self, msg: T, timeout: Duration) -> Result<(), SendTimeoutError<T>> {
+        let message = std::cell::Cell::new(Some(msg));
+        let sent = facade::until_timeout("send_timeout", timeout, || {
+            let msg = message.take().expect("it comes back if it is not sent");
+            match self.try_send(msg) {
+                Ok(()) => Some(Ok(())),
+                Err(TrySendError::Disconnected(msg)) => Some(Err(msg)),
+                Err(TrySendError::Full(msg)) => {
+                    message.set(Some(msg));
+                    None
+                }
+            }
+        });
+        match sent {
+            Some(Ok(())) => Ok(()),
+            Some(Err(msg)) => Err(SendTimeoutError::Disconnected(msg)),
+            None => {
+                let msg = message.take().expect("it was not sent");
+                Err(SendTimeoutError::Timeout(msg))
+            }
+        }
+    }
+
+    /// Sends a message; waits until this moment.
+    #[track_caller]
+    pub fn send_deadline(&self, msg: T, deadline: Instant) -> Result<(), SendTimeoutError<T>> {
+        self.send_timeout(msg, deadline.saturating_duration_since(Instant::now()))
+    }
+}
+
+impl<T> Receiver<T> {
+    pub(crate) fn channel(&self) -> &Channel<T> {
+        &self.0.0
+    }
+
+    /// Waits for a message.
+    #[track_caller]
+    pub fn recv(&self) -> Result<T, RecvError> {
+        match &self.channel().flavor {
+            Flavor::Buffered(channel) => channel.recv(),
+            Flavor::Rendezvous(channel) => channel.recv(),
+        }
+    }
+
+    /// Receives a message if there is one.
+    #[track_caller]
+    pub fn try_recv(&self) -> Result<T, TryRecvError> {
+        match &self.channel().flavor {
+            Flavor::Buffered(channel) => channel.try_recv(),
+            Flavor::Rendezvous(channel) => channel.try_recv(),
+        }
+    }
+
+    /// Waits for a message until the time is over.
+    #[track_caller]
+    pub fn recv_timeout(&self, timeout: Duration) -> Result<T, RecvTimeoutError> {
+        let received = facade::until_timeout("recv_timeout", timeout, || match self.try_recv() {
+            Ok(message) => Some(Ok(message)),
+            Err(TryRecvError::Disconnected) => Some(Err(RecvTimeoutError::Disconnected)),
+            Err(TryRecvError::Empty) => None,
+        });
+        received.unwrap_or(Err(RecvTimeoutError::Timeout))
+    }
+
+    /// Waits for a message until this moment.
+    #[track_caller]
+    pub fn recv_deadline(&self, deadline: Instant) -> Result<T, RecvTimeoutError> {
+        self.recv_timeout(deadline.saturating_duration_since(Instant::now()))
+    }
+
+    /// Returns an iterator that waits for messages until all senders are gone.
+    pub fn iter(&self) -> Iter<'_, T> {
+        Iter(self)
+    }
+
+    /// Returns an iterator over the messages that are there.
+    pub fn try_iter(&self) -> TryIter<'_, T> {
+        TryIter(self)
+    }
+}
+
+macro_rules! ends {
+    ($($end:ident)*) => {
+        $(
+            impl<T> $end<T> {
+                /// Whether there is no message.
+                #[track_caller]
+                pub fn is_empty(&self) -> bool {
+                    self.channel().len() == 0
+                }
+
+                /// Whether there is no room.
+                #[track_caller]
+                pub fn is_full(&self) -> bool {
+                    self.channel().is_full()
+                }
+
+                /// Returns the number of messages.
+                #[track_caller]
+                pub fn len(&self) -> usize {
+                    self.channel().len()
+                }
+
+                /// Returns the room for messages, if it has a bound.
+                pub fn capacity(&self) -> Option<usize> {
+                    self.channel().capacity()
+                }
+
+                /// Whether both belong to one channel.
+                pub fn same_channel(&self, other: &Self) -> bool {
+                    std::ptr::eq(self.channel(), other.channel())
+                }
+            }
+
+            impl<T> Clone for $end<T> {
+                fn clone(&self) -> Self {
+                    Self(self.0.clone())
+                }
+            }
+
+            impl<T> fmt::Debug for $end<T> {
+                fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                    f.pad(concat!(stringify!($end), " { .. }"))
+                }
+            }
+
+            impl<T> std::panic::UnwindSafe for $end<T> {}
+            impl<T> std::panic::RefUnwindSafe for $end<T> {}
+        )*
+    };
+}
+
+ends!(Sender Receiver);
+
+/// Waits for messages until all senders are gone.
+pub struct Iter<'a, T>(&'a Receiver<T>);
+
+/// The messages that are there.
+pub struct TryIter<'a, T>(&'a Receiver<T>);
+
+/// The same as [`Iter`], and owns the receiver.
+pub struct IntoIter<T>(Receiver<T>);
+
+impl<T> Iterator for Iter<'_, T> {
+    type Item = T;
+    #[track_caller]
+    fn next(&mut self) -> Option<T> {
+        self.0.recv().ok()
+    }
+}
+
+impl<T> Iterator for TryIter<'_, T> {
+    type Item = T;
+    #[track_caller]
+    fn next(&mut self) -> Option<T> {
+        self.0.try_recv().ok()
+    }
+}
+
+impl<T> Iterator for IntoIter<T> {
+    type Item = T;
+    #[track_caller]
+    fn next(&mut self) -> Option<T> {
+        self.0.recv().ok()
+    }
+}
+
+impl<T> FusedIterator for Iter<'_, T> {}
+impl<T> FusedIterator for IntoIter<T> {}
+
+impl<'a, T> IntoIterator for &'a Receiver<T> {
+    type Item = T;
+    type IntoIter = Iter<'a, T>;
+    fn into_iter(self) -> Iter<'a, T> {
+        self.iter()
+    }
+}
+
+impl<T> IntoIterator for Receiver<T> {
+    type Item = T;
+    type IntoIter = IntoIter<T>;
+    fn into_iter(self) -> IntoIter<T> {
+        IntoIter(self)
+    }
+}

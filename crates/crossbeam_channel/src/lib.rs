@@ -1,0 +1,49 @@
+//! The API of crossbeam-channel 0.5.15 on `mazurka-rt`: code that uses its channels is explored
+//! without edits.
+//!
+//! ```toml
+//! [dev-dependencies]
+//! crossbeam-channel = { package = "mazurka-crossbeam-channel", version = "0.1" }
+//! ```
+//!
+//! ```
+//! use mazurka_crossbeam_channel::{select, unbounded};
+//! use mazurka_rt::{Builder, thread};
+//!
+//! let found = Builder::new().outcomes(|| {
+//!     let (a, from_a) = unbounded();
+//!     let (b, from_b) = unbounded();
+//!     thread::spawn(move || a.send(1));
+//!     thread::spawn(move || b.send(2));
+//!     select! {
+//!         recv(from_a) -> one => one,
+//!         recv(from_b) -> two => two,
+//!     }
+//! });
+//! // The thread that sent may also have dropped its end; the message is received first.
+//! assert_eq!(found.results.len(), 2);
+//! ```
+//!
+//! What is different:
+//! - Time does not pass in a model: a timeout may end at any moment. `after` sends at any moment.
+//! - A thread that offers a message to a channel without room and gives up after a time is not seen
+//!   by threads that try in the meantime (`try_recv` beside `send_timeout`, and the other way
+//!   around).
+//! - `send` in a `select!` takes its place in the queue when the message is known, not when it is
+//!   selected.
+//! - Missing, so that a use does not compile: `tick`, `at`, and `Select::ready` with its kin.
+
+mod buffered;
+mod channel;
+mod error;
+mod macros;
+mod rendezvous;
+mod select;
+mod wait;
+
+pub use channel::{IntoIter, Iter, Receiver, Sender, TryIter, after, bounded, never, unbounded};
+pub use error::{
+    RecvError, RecvTimeoutError, SelectTimeoutError, SendError, SendTimeoutError, TryRecvError,
+    TrySelectError, TrySendError,
+};
+pub use select::{Select, SelectedOperation};

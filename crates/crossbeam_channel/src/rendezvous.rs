@@ -1,0 +1,283 @@
+//! A channel without room: a message passes from a sender to a receiver when both are there.
+//!
+//! A thread that finds no partner puts a party into the list of its side and waits at the party's
+//! packet. A thread that selects does so at every channel; the first partner claims it. The message
+//! of a selected operation is known only after it is selected, so a packet may be empty when
+//! partners meet, and the receiver waits for it.
+
+use std::collections::VecDeque;
+
+use mazurka_rt::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use crate::channel::{Attempt, Reserved, Side};
+use crate::error::{RecvError, SendError, TryRecvError, TrySendError};
+use crate::wait::{Wait, Watcher};
+
+pub(crate) struct Rendezvous<T>(Mutex<State<T>>);
+
+struct State<T> {
+    /// The threads of each side that wait.
+    parties: [VecDeque<Party<T>>; 2],
+    /// Whether all senders and all receivers are gone.
+    gone: [bool; 2],
+}
+
+struct Party<T> {
+    /// Whom to claim; none if the thread waits for this operation alone.
+    watcher: Option<Watcher>,
+    packet: Arc<Packet<T>>,
+}
+
+impl<T> Party<T> {
+    #[track_caller]
+    fn claim(&self) -> bool {
+        self.watcher.as_ref().is_none_or(Watcher::claim)
+    }
+
+    fn belongs_to(&self, wait: &Arc<Wait>) -> bool {
+        let watcher = self.watcher.as_ref();
+        watcher.is_some_and(|watcher| watcher.belongs_to(wait))
+    }
+}
+
+/// The way of one message.
+pub(crate) struct Packet<T> {
+    content: Mutex<Content<T>>,
+    bell: Condvar,
+}
+
+enum Content<T> {
+    /// The message is not known yet.
+    Empty,
+    Full(T),
+    Taken,
+    /// The other side is gone, and here is the message if there was one.
+    Gone(Option<T>),
+}
+
+impl<T> Packet<T> {
+    #[track_caller]
+    fn new(content: Content<T>) -> Arc<Self> {
+        Arc::new(Self {
+            content: Mutex::new(content),
+            bell: Condvar::new(),
+        })
+    }
+
+    #[track_caller]
+    fn lock(&self) -> MutexGuard<'_, Content<T>> {
+        self.content.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts the message into the packet.
+    #[track_caller]
+    pub fn put(&self, message: T) -> Result<(), SendError<T>> {
+        let mut content = self.lock();
+        if matches!(*content, Content::Gone(_)) {
+            return Err(SendError(message));
+        }
+        *content = Content::Full(message);
+        drop(content);
+        self.bell.notify_one();
+        Ok(())
+    }
+
+    /// Waits for the message and takes it.
+    #[track_caller]
+    pub fn take(&self) -> Result<T, RecvError> {
+        let mut content = self.lock();
+        while matches!(*content, Content::Empty) {
+            let woken = self.bell.wait(content);
+            content = woken.unwrap_or_else(PoisonError::into_inner);
+        }
+        match std::mem::replace(&mut *content, Content::Taken) {
+            Content::Full(message) => {
+                drop(content);
+                self.bell.notify_one();
+                Ok(message)
+            }
+            gone => {
+                *content = gone;
+                Err(RecvError)
+            }
+        }
+    }
+
+    /// Waits until the message is taken.
+    #[track_caller]
+    fn wait_until_taken(&self) -> Result<(), SendError<T>> {
+        let mut content = self.lock();
+        loop {
+            match &mut *content {
+                Content::Taken => return Ok(()),
+                Content::Gone(message) => {
+                    let message = message.take().expect("the sender has put it there");
+                    return Err(SendError(message));
+                }
+                Content::Empty | Content::Full(_) => {}
+            }
+            let woken = self.bell.wait(content);
+            content = woken.unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Notes that the other side is gone.
+    #[track_caller]
+    fn cancel(&self) {
+        let mut content = self.lock();
+        let message = match std::mem::replace(&mut *content, Content::Gone(None)) {
+            Content::Full(message) => Some(message),
+            _ => None,
+        };
+        *content = Content::Gone(message);
+        drop(content);
+        self.bell.notify_one();
+    }
+}
+
+impl<T> State<T> {
+    /// Claims a thread of this side that waits, and returns its packet.
+    #[track_caller]
+    fn partner(&mut self, side: Side) -> Option<Arc<Packet<T>>> {
+        while let Some(party) = self.parties[side as usize].pop_front() {
+            if party.claim() {
+                return Some(party.packet);
+            }
+        }
+        None
+    }
+
+    #[track_caller]
+    fn wait(
+        &mut self,
+        side: Side,
+        content: Content<T>,
+        watcher: Option<Watcher>,
+    ) -> Arc<Packet<T>> {
+        let packet = Packet::new(content);
+        let party = Party {
+            watcher,
+            packet: packet.clone(),
+        };
+        self.parties[side as usize].push_back(party);
+        packet
+    }
+}
+
+impl<T> Rendezvous<T> {
+    #[track_caller]
+    pub fn new() -> Self {
+        Self(Mutex::new(State {
+            parties: [VecDeque::new(), VecDeque::new()],
+            gone: [false; 2],
+        }))
+    }
+
+    #[track_caller]
+    fn lock(&self) -> MutexGuard<'_, State<T>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    #[track_caller]
+    pub fn send(&self, message: T) -> Result<(), SendError<T>> {
+        let mut state = self.lock();
+        if state.gone[Side::Receive as usize] {
+            return Err(SendError(message));
+        }
+        if let Some(packet) = state.partner(Side::Receive) {
+            drop(state);
+            return packet.put(message);
+        }
+        let packet = state.wait(Side::Send, Content::Full(message), None);
+        drop(state);
+        packet.wait_until_taken()
+    }
+
+    #[track_caller]
+    pub fn try_send(&self, message: T) -> Result<(), TrySendError<T>> {
+        let mut state = self.lock();
+        if state.gone[Side::Receive as usize] {
+            return Err(TrySendError::Disconnected(message));
+        }
+        let Some(packet) = state.partner(Side::Receive) else {
+            return Err(TrySendError::Full(message));
+        };
+        drop(state);
+        packet.put(message).map_err(TrySendError::from)
+    }
+
+    #[track_caller]
+    pub fn recv(&self) -> Result<T, RecvError> {
+        let mut state = self.lock();
+        let packet = match state.partner(Side::Send) {
+            Some(packet) => packet,
+            None if state.gone[Side::Send as usize] => return Err(RecvError),
+            None => state.wait(Side::Receive, Content::Empty, None),
+        };
+        drop(state);
+        packet.take()
+    }
+
+    #[track_caller]
+    pub fn try_recv(&self) -> Result<T, TryRecvError> {
+        let mut state = self.lock();
+        let packet = match state.partner(Side::Send) {
+            Some(packet) => packet,
+            None if state.gone[Side::Send as usize] => return Err(TryRecvError::Disconnected),
+            None => return Err(TryRecvError::Empty),
+        };
+        drop(state);
+        packet.take().map_err(TryRecvError::from)
+    }
+
+    /// Notes that all ends of this side are gone.
+    #[track_caller]
+    pub fn hang_up(&self, side: Side) {
+        let mut state = self.lock();
+        state.gone[side as usize] = true;
+        while let Some(packet) = state.partner(side.other()) {
+            packet.cancel();
+        }
+    }
+
+    /// Meets a partner of a thread that selects, unless there is none or the thread does not want
+    /// it.
+    #[track_caller]
+    pub fn attempt(&self, side: Side, wanted: &mut dyn FnMut() -> bool) -> Attempt<T> {
+        let mut state = self.lock();
+        let gone = state.gone[side.other() as usize];
+        if state.parties[side.other() as usize].is_empty() && !gone {
+            return Attempt::Waits;
+        }
+        if !wanted() {
+            return Attempt::Declined;
+        }
+        match (state.partner(side.other()), side) {
+            (Some(packet), _) => Attempt::Done(Reserved::Packet(packet)),
+            (None, Side::Send) if gone => Attempt::Done(Reserved::NoReceiver),
+            (None, Side::Receive) if gone => Attempt::Done(Reserved::Message(Err(RecvError))),
+            (None, _) => Attempt::Waits,
+        }
+    }
+
+    /// Enlists a thread that selects, unless it may find a partner now. Returns its packet if it
+    /// was enlisted.
+    #[track_caller]
+    pub fn watch(&self, side: Side, watcher: Watcher) -> Option<Reserved<T>> {
+        let mut state = self.lock();
+        let partners = &state.parties[side.other() as usize];
+        let foreign = |party: &Party<T>| !party.belongs_to(&watcher.wait);
+        if partners.iter().any(foreign) || state.gone[side.other() as usize] {
+            return None;
+        }
+        let packet = state.wait(side, Content::Empty, Some(watcher));
+        Some(Reserved::Packet(packet))
+    }
+
+    /// Strikes a thread off that selects.
+    #[track_caller]
+    pub fn unwatch(&self, side: Side, wait: &Arc<Wait>) {
+        let mut state = self.lock();
+        state.parties[side as usize].retain(|party| !party.belongs_to(wait));
+    }
+}

@@ -1,0 +1,318 @@
+//! One of several operations: the first that is possible, any of them if several are.
+//!
+//! A thread that need not wait looks at the operations in the order in which they were added. When
+//! one is possible, the thread takes it or looks on, which is a choice; if it finds no other, it
+//! comes back. So each operation that is possible is selected in some execution. With a `default`
+//! the order in which the thread looks is a choice as well, since operations may become possible
+//! and impossible again in between.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use mazurka_rt::{choose, facade};
+
+use crate::channel::{Receiver, Selectable, Sender, Side, Tried};
+use crate::error::{RecvError, SelectTimeoutError, SendError, TrySelectError};
+use crate::wait::{Wait, Watcher};
+
+/// Selects one of several operations on channels.
+///
+/// ```
+/// use mazurka_crossbeam_channel::{Select, unbounded};
+///
+/// let (a, from_a) = unbounded();
+/// let (_b, from_b) = unbounded::<u32>();
+/// a.send(7).unwrap();
+/// let mut select = Select::new();
+/// let first = select.recv(&from_a);
+/// select.recv(&from_b);
+/// let selected = select.select();
+/// assert_eq!(selected.index(), first);
+/// assert_eq!(selected.recv(&from_a), Ok(7));
+/// ```
+#[derive(Clone)]
+pub struct Select<'a> {
+    operations: Vec<Operation<'a>>,
+    next: usize,
+    biased: bool,
+}
+
+#[derive(Clone, Copy)]
+struct Operation<'a> {
+    channel: &'a dyn Selectable,
+    side: Side,
+    index: usize,
+    ticket: u64,
+}
+
+/// Returns a number for an operation that is selected once. It only tells operations apart.
+fn ticket() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+impl Operation<'_> {
+    #[track_caller]
+    fn attempt(&self, wanted: &mut dyn FnMut() -> bool) -> Tried {
+        self.channel.attempt(self.side, self.ticket, wanted)
+    }
+}
+
+impl<'a> Select<'a> {
+    /// Makes one without operations.
+    pub fn new() -> Self {
+        Self {
+            operations: Vec::new(),
+            next: 0,
+            biased: false,
+        }
+    }
+
+    /// The same, where an operation that was added earlier is preferred.
+    pub fn new_biased() -> Self {
+        Self {
+            biased: true,
+            ..Self::new()
+        }
+    }
+
+    fn add(&mut self, channel: &'a dyn Selectable, side: Side) -> usize {
+        let index = self.next;
+        self.next += 1;
+        self.operations.push(Operation {
+            channel,
+            side,
+            index,
+            ticket: 0,
+        });
+        index
+    }
+
+    /// Adds a send. Returns its index.
+    pub fn send<T>(&mut self, s: &'a Sender<T>) -> usize {
+        self.add(s.channel(), Side::Send)
+    }
+
+    /// Adds a receive. Returns its index.
+    pub fn recv<T>(&mut self, r: &'a Receiver<T>) -> usize {
+        self.add(r.channel(), Side::Receive)
+    }
+
+    /// Removes an operation.
+    ///
+    /// # Panics
+    ///
+    /// If there is none with this index.
+    pub fn remove(&mut self, index: usize) {
+        let at = self.operations.iter().position(|one| one.index == index);
+        let at = at.expect("no operation has this index");
+        self.operations.swap_remove(at);
+    }
+
+    fn draw_tickets(&mut self) {
+        for operation in &mut self.operations {
+            operation.ticket = ticket();
+        }
+    }
+
+    /// Tries the operations in order; see the head of this file.
+    #[track_caller]
+    fn scan(&self) -> Option<SelectedOperation<'a>> {
+        let mut declined = false;
+        for (at, operation) in self.operations.iter().enumerate() {
+            let sure = self.biased || at + 1 == self.operations.len();
+            match operation.attempt(&mut || sure || choose([true, false])) {
+                Tried::Done => return Some(operation.into()),
+                Tried::Declined => declined = true,
+                Tried::Waits => {}
+            }
+        }
+        if !declined {
+            return None;
+        }
+        let mut again = self.operations.iter();
+        let done = again.find(|operation| operation.attempt(&mut || true) == Tried::Done);
+        done.map(Into::into)
+    }
+
+    /// Waits until an operation is possible, and selects it.
+    ///
+    /// # Panics
+    ///
+    /// If there are no operations.
+    #[track_caller]
+    pub fn select(&mut self) -> SelectedOperation<'a> {
+        assert!(
+            !self.operations.is_empty(),
+            "no operations have been added to `Select`"
+        );
+        loop {
+            self.draw_tickets();
+            if let Some(selected) = self.scan() {
+                return selected;
+            }
+            if let Some(selected) = self.wait() {
+                return selected;
+            }
+        }
+    }
+
+    /// Waits until an operation may be possible. Returns it if it is.
+    #[track_caller]
+    fn wait(&self) -> Option<SelectedOperation<'a>> {
+        let wait = Wait::new();
+        let watched = self.operations.iter().enumerate().find(|(at, one)| {
+            let watcher = Watcher {
+                wait: wait.clone(),
+                operation: *at,
+            };
+            !one.channel.watch(one.side, one.ticket, watcher)
+        });
+        let watched = watched.map(|(at, _)| at);
+        let claimed = match watched {
+            None => Some(wait.wait()),
+            Some(_) => wait.close(),
+        };
+        for (at, one) in self.operations[..watched.unwrap_or(self.operations.len())]
+            .iter()
+            .enumerate()
+        {
+            if claimed != Some(at) {
+                one.channel.unwatch(one.side, &wait);
+                one.channel.forget(one.ticket);
+            }
+        }
+        let claimed = &self.operations[claimed?];
+        let possible = claimed.channel.claimed(claimed.side, claimed.ticket);
+        possible.then(|| claimed.into())
+    }
+
+    /// Selects an operation if one is possible.
+    #[track_caller]
+    pub fn try_select(&mut self) -> Result<SelectedOperation<'a>, TrySelectError> {
+        self.draw_tickets();
+        self.look_once().ok_or(TrySelectError)
+    }
+
+    /// Tries each operation once, in any order.
+    #[track_caller]
+    fn look_once(&self) -> Option<SelectedOperation<'a>> {
+        let mut left: Vec<&Operation<'a>> = self.operations.iter().collect();
+        while !left.is_empty() {
+            let at = match self.biased || left.len() == 1 {
+                true => 0,
+                false => choose(0..left.len()),
+            };
+            let operation = left.remove(at);
+            if operation.attempt(&mut || true) == Tried::Done {
+                return Some(operation.into());
+            }
+        }
+        None
+    }
+
+    /// Waits until an operation is possible or the time is over.
+    #[track_caller]
+    pub fn select_timeout(
+        &mut self,
+        timeout: Duration,
+    ) -> Result<SelectedOperation<'a>, SelectTimeoutError> {
+        self.draw_tickets();
+        let selected = facade::until_timeout("select_timeout", timeout, || self.look_once());
+        selected.ok_or(SelectTimeoutError)
+    }
+
+    /// Waits until an operation is possible or until this moment.
+    #[track_caller]
+    pub fn select_deadline(
+        &mut self,
+        deadline: Instant,
+    ) -> Result<SelectedOperation<'a>, SelectTimeoutError> {
+        self.select_timeout(deadline.saturating_duration_since(Instant::now()))
+    }
+}
+
+impl Default for Select<'_> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Select<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad("Select { .. }")
+    }
+}
+
+/// A selected operation, which must be completed.
+#[must_use]
+pub struct SelectedOperation<'a> {
+    index: usize,
+    ticket: u64,
+    channel: *const (),
+    side: Side,
+    lives: PhantomData<&'a ()>,
+}
+
+impl From<&Operation<'_>> for SelectedOperation<'_> {
+    fn from(operation: &Operation<'_>) -> Self {
+        Self {
+            index: operation.index,
+            ticket: operation.ticket,
+            channel: operation.channel.address(),
+            side: operation.side,
+            lives: PhantomData,
+        }
+    }
+}
+
+impl SelectedOperation<'_> {
+    /// Returns the index of the operation.
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// Completes a send.
+    ///
+    /// # Panics
+    ///
+    /// If another operation was selected.
+    #[track_caller]
+    pub fn send<T>(self, s: &Sender<T>, msg: T) -> Result<(), SendError<T>> {
+        let here = self.channel == s.channel().address() && self.side == Side::Send;
+        assert!(here, "passed a sender that wasn't selected");
+        let ticket = self.ticket;
+        std::mem::forget(self);
+        s.channel().complete_send(ticket, msg)
+    }
+
+    /// Completes a receive.
+    ///
+    /// # Panics
+    ///
+    /// If another operation was selected.
+    #[track_caller]
+    pub fn recv<T>(self, r: &Receiver<T>) -> Result<T, RecvError> {
+        let here = self.channel == r.channel().address() && self.side == Side::Receive;
+        assert!(here, "passed a receiver that wasn't selected");
+        let ticket = self.ticket;
+        std::mem::forget(self);
+        r.channel().complete_recv(ticket)
+    }
+}
+
+impl fmt::Debug for SelectedOperation<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad("SelectedOperation { .. }")
+    }
+}
+
+impl Drop for SelectedOperation<'_> {
+    fn drop(&mut self) {
+        if !mazurka_rt::thread::panicking() {
+            panic!("dropped `SelectedOperation` without completing the operation");
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! How a thread waits for several channels at once: the first that can serve it claims it.
+
+use mazurka_rt::sync::{Arc, Condvar, Mutex, PoisonError};
+
+/// A thread that waits for one of several operations.
+pub(crate) struct Wait {
+    /// The operation that has claimed the thread.
+    claimed: Mutex<Option<usize>>,
+    bell: Condvar,
+}
+
+/// Stands for no operation: the thread does not wait any more.
+const CLOSED: usize = usize::MAX;
+
+impl Wait {
+    #[track_caller]
+    pub fn new() -> Arc<Self> {
+        Arc::new(Self {
+            claimed: Mutex::new(None),
+            bell: Condvar::new(),
+        })
+    }
+
+    /// Claims the thread for an operation. Returns whether it was still free.
+    #[track_caller]
+    pub fn claim(&self, operation: usize) -> bool {
+        let mut claimed = self.claimed.lock().unwrap_or_else(PoisonError::into_inner);
+        if claimed.is_some() {
+            return false;
+        }
+        *claimed = Some(operation);
+        drop(claimed);
+        self.bell.notify_one();
+        true
+    }
+
+    /// Waits until an operation claims the thread, and returns it.
+    #[track_caller]
+    pub fn wait(&self) -> usize {
+        let mut claimed = self.claimed.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if let Some(operation) = *claimed {
+                return operation;
+            }
+            claimed = self
+                .bell
+                .wait(claimed)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Does not wait: returns the operation that has claimed the thread already, if any.
+    #[track_caller]
+    pub fn close(&self) -> Option<usize> {
+        let mut claimed = self.claimed.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = *claimed;
+        *claimed = before.or(Some(CLOSED));
+        before
+    }
+}
+
+/// An operation of a thread that waits for several, in the list of a channel.
+pub(crate) struct Watcher {
+    pub wait: Arc<Wait>,
+    pub operation: usize,
+}
+
+impl Watcher {
+    /// Claims the thread for this operation.
+    #[track_caller]
+    pub fn claim(&self) -> bool {
+        self.wait.claim(self.operation)
+    }
+
+    pub fn belongs_to(&self, wait: &Arc<Wait>) -> bool {
+        Arc::ptr_eq(&self.wait, wait)
+    }
+}

@@ -1,0 +1,64 @@
+//! The common parts of guards: `lock` is the lock, `held` the guard of `mazurka-rt`, none only while
+//! the lock is given up for a moment.
+
+macro_rules! guard {
+    ($guard:ident, $take:ident) => {
+        impl<'a, T: ?Sized> $guard<'a, T> {
+            /// Releases the lock while a function runs.
+            #[track_caller]
+            pub fn unlocked<F: FnOnce() -> U, U>(s: &mut Self, f: F) -> U {
+                s.held = None;
+                let result = f();
+                s.held = s.lock.$take().held.take();
+                result
+            }
+
+            /// Releases the lock while a function runs.
+            #[track_caller]
+            pub fn unlocked_fair<F: FnOnce() -> U, U>(s: &mut Self, f: F) -> U {
+                Self::unlocked(s, f)
+            }
+
+            /// Releases the lock.
+            pub fn unlock_fair(s: Self) {
+                drop(s);
+            }
+
+            /// Lets a waiting thread take the lock in between.
+            #[track_caller]
+            pub fn bump(s: &mut Self) {
+                Self::unlocked(s, || ());
+            }
+        }
+
+        impl<T: ?Sized> std::ops::Deref for $guard<'_, T> {
+            type Target = T;
+            fn deref(&self) -> &T {
+                self.held.as_ref().expect("the guard holds the lock")
+            }
+        }
+
+        impl<T: ?Sized + std::fmt::Debug> std::fmt::Debug for $guard<'_, T> {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                (**self).fmt(f)
+            }
+        }
+
+        impl<T: ?Sized + std::fmt::Display> std::fmt::Display for $guard<'_, T> {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                (**self).fmt(f)
+            }
+        }
+    };
+    (mut $guard:ident, $take:ident) => {
+        guard!($guard, $take);
+
+        impl<T: ?Sized> std::ops::DerefMut for $guard<'_, T> {
+            fn deref_mut(&mut self) -> &mut T {
+                self.held.as_mut().expect("the guard holds the lock")
+            }
+        }
+    };
+}
+
+pub(crate) use guard;

@@ -1,0 +1,63 @@
+//! The API of parking_lot 0.12.5 on `mazurka-rt`: code that uses parking_lot is explored without
+//! edits.
+//!
+//! ```toml
+//! [dev-dependencies]
+//! parking_lot = { package = "mazurka-parking-lot", version = "0.1" }
+//! ```
+//!
+//! ```
+//! use mazurka_parking_lot as parking_lot;
+//! use mazurka_rt::{model, sync::Arc, thread};
+//! use parking_lot::{Condvar, Mutex};
+//!
+//! model(|| {
+//!     let pair = Arc::new((Mutex::new(false), Condvar::new()));
+//!     let other = pair.clone();
+//!     thread::spawn(move || {
+//!         *other.0.lock() = true;
+//!         other.1.notify_one();
+//!     });
+//!     let mut ready = pair.0.lock();
+//!     while !*ready {
+//!         pair.1.wait(&mut ready);
+//!     }
+//! });
+//! ```
+//!
+//! What is different:
+//! - Time does not pass in a model. `try_lock_for` and its kin fail exactly where the lock is held
+//!   when the thread tries, and every moment to try is explored.
+//! - Any thread that can take a lock may do so, whether or not others wait. So `unlock_fair` is
+//!   `unlock` and [`FairMutex`] is [`Mutex`]; and `read` by a thread that reads already never waits
+//!   for a waiting writer, as it may in parking_lot.
+//! - Missing, so that a use does not compile: upgradable reads, `arc_lock`, `deadlock`, `RawMutex`
+//!   and what else belongs to `lock_api`, `force_unlock`, `data_ptr`, and `Condvar::wait` for a
+//!   mutex of an unsized type.
+
+mod condvar;
+mod guard;
+mod mapped;
+mod mutex;
+mod once;
+mod reentrant;
+mod rwlock;
+
+pub use condvar::{Condvar, WaitTimeoutResult};
+pub use mapped::{MappedMutexGuard, MappedRwLockReadGuard, MappedRwLockWriteGuard};
+pub use mutex::{Mutex, MutexGuard, const_mutex};
+pub use once::{Once, OnceState};
+pub use reentrant::{ReentrantMutex, ReentrantMutexGuard};
+pub use rwlock::{RwLock, RwLockReadGuard, RwLockWriteGuard, const_rwlock};
+
+/// A mutex that hands itself to the thread that waits longest. Every order of the waiting threads
+/// is explored, so it is a [`Mutex`].
+pub type FairMutex<T> = Mutex<T>;
+
+/// The guard of a [`FairMutex`].
+pub type FairMutexGuard<'a, T> = MutexGuard<'a, T>;
+
+/// Makes a [`FairMutex`] in a constant.
+pub const fn const_fair_mutex<T>(value: T) -> FairMutex<T> {
+    Mutex::new(value)
+}

@@ -1,0 +1,113 @@
+//! Guards of a part of the data. A pointer tells which part; the guard of the whole keeps the lock.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
+
+/// Any guard: it is kept and dropped, nothing else.
+trait Guard {}
+impl<G: ?Sized> Guard for G {}
+
+macro_rules! mapped {
+    ($name:ident, $what:literal $(, $mutable:tt)?) => {
+        #[doc = $what]
+        #[must_use = "if unused the lock will immediately be released"]
+        pub struct $name<'a, T: ?Sized> {
+            part: *mut T,
+            whole: Box<dyn Guard + 'a>,
+            lends: PhantomData<&'a $($mutable)? T>,
+        }
+
+        // SAFETY: it lends what a reference of its kind does.
+        #[allow(unsafe_code)]
+        unsafe impl<'a, T: ?Sized> Sync for $name<'a, T> where &'a $($mutable)? T: Sync {}
+
+        impl<'a, T: ?Sized> $name<'a, T> {
+            /// Makes a guard of the data at `part`, which `whole` protects.
+            pub(crate) fn new<G: 'a>(whole: G, part: *mut T) -> Self {
+                let whole = Box::new(whole);
+                Self { part, whole, lends: PhantomData }
+            }
+
+            fn lent(&$($mutable)? self) -> &$($mutable)? T {
+                // SAFETY: the data lies in the lock, which is borrowed for 'a and kept by `whole`;
+                // the pointer was made from a reference that the guard of the whole lent, and only
+                // this guard uses it since.
+                #[allow(unsafe_code)]
+                unsafe { &$($mutable)? *self.part }
+            }
+
+            /// Makes a guard of a part of this part.
+            pub fn map<U: ?Sized, F>(#[allow(unused_mut)] mut s: Self, f: F) -> $name<'a, U>
+            where
+                F: FnOnce(&$($mutable)? T) -> &$($mutable)? U,
+            {
+                let part = std::ptr::from_ref(f(s.lent())).cast_mut();
+                $name { part, whole: s.whole, lends: PhantomData }
+            }
+
+            /// The same if there is such a part; else returns the guard.
+            pub fn try_map<U: ?Sized, F>(
+                #[allow(unused_mut)] mut s: Self,
+                f: F,
+            ) -> Result<$name<'a, U>, Self>
+            where
+                F: FnOnce(&$($mutable)? T) -> Option<&$($mutable)? U>,
+            {
+                match f(s.lent()).map(|part| part as *const U as *mut U) {
+                    Some(part) => Ok($name { part, whole: s.whole, lends: PhantomData }),
+                    None => Err(s),
+                }
+            }
+
+            /// Releases the lock.
+            pub fn unlock_fair(s: Self) {
+                drop(s);
+            }
+        }
+
+        impl<T: ?Sized> Deref for $name<'_, T> {
+            type Target = T;
+            fn deref(&self) -> &T {
+                // SAFETY: as in `lent`.
+                #[allow(unsafe_code)]
+                unsafe { &*self.part }
+            }
+        }
+
+        $(
+            impl<T: ?Sized> DerefMut for $name<'_, T> {
+                fn deref_mut(&$mutable self) -> &$mutable T {
+                    self.lent()
+                }
+            }
+        )?
+
+        impl<T: ?Sized + fmt::Debug> fmt::Debug for $name<'_, T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                (**self).fmt(f)
+            }
+        }
+
+        impl<T: ?Sized + fmt::Display> fmt::Display for $name<'_, T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                (**self).fmt(f)
+            }
+        }
+    };
+}
+
+mapped!(
+    MappedMutexGuard,
+    "Holds a `Mutex` and grants access to a part of its data.",
+    mut
+);
+mapped!(
+    MappedRwLockReadGuard,
+    "Grants read access to a part of the data of an `RwLock`."
+);
+mapped!(
+    MappedRwLockWriteGuard,
+    "Grants write access to a part of the data of an `RwLock`.",
+    mut
+);

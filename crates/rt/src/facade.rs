@@ -1,0 +1,57 @@
+//! What crates with the API of other libraries need beyond that of std (`mazurka-parking-lot`,
+//! `mazurka-crossbeam-channel`). Not for users: it may change at any time.
+
+use std::panic::Location;
+use std::time::{Duration, Instant};
+
+use crate::sync::{Condvar, MutexGuard};
+use crate::world::world;
+
+/// Tries something until it succeeds or the time is over. In a model it is tried once: at every
+/// moment that matters, since the moment of a step is explored, and no time passes.
+#[track_caller]
+pub fn until_timeout<T>(
+    verb: &'static str,
+    timeout: Duration,
+    attempt: impl Fn() -> Option<T>,
+) -> Option<T> {
+    let place = Location::caller();
+    let Some(world) = world() else {
+        let end = Instant::now().checked_add(timeout);
+        loop {
+            let result = attempt();
+            if result.is_some() || end.is_some_and(|end| Instant::now() >= end) {
+                return result;
+            }
+            std::thread::sleep(Duration::from_micros(50));
+        }
+    };
+    world.before_timeout(verb, place);
+    let result = attempt();
+    if result.is_none() {
+        world.inner.borrow_mut().me().spin.time_is_over();
+    }
+    result
+}
+
+/// Whether the current thread belongs to a model.
+pub fn in_model() -> bool {
+    world().is_some()
+}
+
+/// Wakes one waiting thread. Returns in a model how many were woken.
+#[track_caller]
+pub fn notify_one(condvar: &Condvar) -> Option<usize> {
+    condvar.notify("notify_one", Location::caller())
+}
+
+/// Wakes all waiting threads. Returns in a model how many were woken.
+#[track_caller]
+pub fn notify_all(condvar: &Condvar) -> Option<usize> {
+    condvar.notify("notify_all", Location::caller())
+}
+
+/// Shows protected data to a condition, which is taken to leave it as it is.
+pub fn peek<T: ?Sized, R>(guard: &mut MutexGuard<'_, T>, look: impl FnOnce(&mut T) -> R) -> R {
+    look(guard.peek())
+}
