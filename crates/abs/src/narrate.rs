@@ -50,6 +50,7 @@ impl Machine {
                 file: None,
             })),
             memory: None,
+            printed: Vec::new(),
         })
     }
 
@@ -359,6 +360,7 @@ impl Narrator for Machine {
                 ..self.actor(process, starts, &happenings)
             })),
             memory: None,
+            printed: Vec::new(),
         })
     }
 

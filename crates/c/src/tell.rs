@@ -111,6 +111,7 @@ impl Narrator for Machine {
             racing: false,
             actor: None,
             memory: None,
+            printed: Vec::new(),
         })
     }
 

@@ -471,6 +471,9 @@ pub struct Step {
     /// Its access to memory, under a weak memory model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<Box<MemoryStep>>,
+    /// What it printed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub printed: Vec<String>,
 }
 
 /// What an access to memory was under a weak memory model. Steps of the run count from 1.

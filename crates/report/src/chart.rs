@@ -438,6 +438,7 @@ mod tests {
             racing: false,
             actor: Some(Box::new(actor.clone())),
             memory: None,
+            printed: Vec::new(),
         };
         Run {
             schedule: "0.1".to_owned(),

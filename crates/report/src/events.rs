@@ -151,7 +151,12 @@ impl Columns {
             line = format!("{}{separator}{painted}", line.trim_end());
             padding.clear();
         }
-        format!("{}\n", line.trim_end())
+        let indent = " ".repeat(self.label_column());
+        let mut text = format!("{}\n", line.trim_end());
+        for printed in &row.printed {
+            text += &format!("{indent}» {}\n", clip(printed, LABEL_WIDTH));
+        }
+        text
     }
 }
 
@@ -193,6 +198,7 @@ pub(crate) struct Row {
     pub values: String,
     pub line: String,
     pub mishap: Option<String>,
+    pub printed: Vec<String>,
 }
 
 impl Row {
@@ -218,6 +224,7 @@ impl Row {
                 ),
             },
             mishap: step.mishap.as_ref().map(|text| clip(text, LABEL_WIDTH)),
+            printed: step.printed.clone(),
         }
     }
 }
@@ -279,6 +286,7 @@ mod tests {
             racing: false,
             actor: None,
             memory: None,
+            printed: Vec::new(),
         }
     }
 

@@ -150,6 +150,7 @@ mod tests {
             racing: false,
             actor: None,
             memory: None,
+            printed: Vec::new(),
         }
     }
 

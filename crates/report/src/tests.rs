@@ -274,6 +274,7 @@ fn values_stand_below_the_failure_and_names_in_the_command() {
         racing: false,
         actor: None,
         memory: None,
+        printed: Vec::new(),
     };
     failed.runs[0].steps.push(step);
     let names = [("0", "client(0)"), ("1", "client(1)")];

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use crate::oracle::ast::{Child, Expr, Init, ItemKind, Kind, Place, Program, Stmt, Ty};
+use crate::oracle::ast::{
+    Alternative, Child, Expr, Init, ItemKind, Kind, Place, Program, Stmt, Ty,
+};
 use crate::oracle::parse;
 
 /// A feature of the language, or a shape that is easy to get wrong.
@@ -229,6 +231,23 @@ impl Finder {
                 places.iter().for_each(|place| self.place(place));
             }
             Kind::Try(_, tried) => self.stmt(tried),
+            Kind::Select(all, other) => {
+                self.add(Feature::Guard);
+                for one in all {
+                    let body = match one {
+                        Alternative::When(test, body) => {
+                            self.expr(test);
+                            body
+                        }
+                        Alternative::Does(operation, body) => {
+                            self.stmt(operation);
+                            body
+                        }
+                    };
+                    body.iter().for_each(|stmt| self.stmt(stmt));
+                }
+                other.iter().flatten().for_each(|stmt| self.stmt(stmt));
+            }
             Kind::Send(channel, values) => {
                 self.add(Feature::Lock);
                 self.place(channel);

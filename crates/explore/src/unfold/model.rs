@@ -53,6 +53,8 @@ pub(crate) struct Learned {
     ends: Vec<(ProcessId, u32)>,
     /// The cells that it wrote, and their new valuations, in the order of the cells.
     writes: Vec<(u32, u32)>,
+    /// Whether its outcomes are the first ones that it can have.
+    first: bool,
     /// The outcomes to try after its own, if any.
     pub more: Option<SmallVec<[i64; 1]>>,
     pub done: Done,
@@ -245,8 +247,17 @@ impl Model {
         local.map_or(NOT_ENDED, |local| self.ending_in(local))
     }
 
-    /// Returns the outcomes of a step to try next, if it chooses: those after the last known ones.
+    /// Returns the outcomes of a step to try next, if it chooses: the first ones, or those after the
+    /// last known ones. What a step reads depends on what it chooses, so of the known steps that fit
+    /// a state the first one may be missing.
     pub fn untried(&self, steps: &[u32]) -> Option<SmallVec<[i64; 1]>> {
+        let later = |&step: &u32| {
+            let step = self.step(step);
+            !step.first && !step.done.outcomes.is_empty()
+        };
+        if !steps.is_empty() && steps.iter().all(later) {
+            return Some(SmallVec::new());
+        }
         let known = |outcomes: &[i64]| {
             steps
                 .iter()
@@ -268,12 +279,14 @@ impl Model {
         self.closed.insert((local, valuations));
     }
 
-    /// Learns the last step of a program. It was made in this marking, which is updated.
+    /// Learns the last step of a program. It was made in this marking, which is updated. `first`:
+    /// its outcomes are the first ones that it can have there.
     pub fn learn<E: Execution>(
         &mut self,
         program: &E,
         event: &Event,
         marking: &mut Marking,
+        first: bool,
     ) -> u32 {
         let local = marking.locals[event.process.index()];
         let mut read = Numbers::default();
@@ -360,6 +373,7 @@ impl Model {
                 joined,
                 ends,
                 writes,
+                first,
                 more: next_outcomes(event),
                 done,
                 locals,
@@ -369,6 +383,7 @@ impl Model {
             self.locals[local as usize].steps.push(step);
             step
         });
+        self.steps[step as usize].first |= first;
         marking.follow(self, step);
         step
     }

@@ -188,7 +188,8 @@ impl<'a, 'w, E: Execution> TestedModel<'a, 'w, E> {
         let program = &*self.session.program;
         let depth = program.events().len() - 1;
         let event = &program.events()[depth];
-        self.model.learn(program, event, marking);
+        self.model
+            .learn(program, event, marking, outcomes.is_empty());
         if !event.mishaps.is_empty() {
             self.session.ledger.mishaps(program, depth);
         }

@@ -110,6 +110,13 @@ pub struct Program {
     /// Where statements stand that the checker has made of others, such as `acquire(s)`: labels
     /// show the text, and nothing in them is stated by the file.
     pub lowered: FxHashSet<Span>,
+    /// Where the texts stand that are shown in runs, each an assertion that always holds.
+    pub prints: FxHashSet<Span>,
+    /// The statements that have a label.
+    pub labels: FxHashMap<String, Span>,
+    /// Where the alternatives of `select` stand, each with the statement that belongs to its step:
+    /// the test of such a place says whether it was chosen.
+    pub alternatives: FxHashSet<Span>,
     /// Whether it has objects that know processes by their number, such as reader–writer locks: two
     /// copies of a process would be one to them.
     pub tells_processes_apart: bool,

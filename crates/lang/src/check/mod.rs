@@ -23,6 +23,7 @@ mod processes;
 mod quantified;
 mod records;
 pub(crate) mod refuse;
+mod select;
 mod selected;
 mod settings;
 mod stmt;

@@ -92,7 +92,7 @@ pub(super) struct Processes {
     asking: Vec<bool>,
 }
 
-/// The locks that some statement of the file tries.
+/// The locks that some statement of the file tries, or waits for beside something else.
 pub(super) fn tried_locks<'s>(file: &File<'s>) -> FxHashSet<&'s str> {
     let mut tried = FxHashSet::default();
     for item in &file.items {
@@ -104,10 +104,21 @@ pub(super) fn tried_locks<'s>(file: &File<'s>) -> FxHashSet<&'s str> {
 }
 
 fn tried_in<'s>(stmt: &ast::Stmt<'s>, into: &mut FxHashSet<&'s str>) {
-    if let ast::StmtKind::Try(_, operation) = &stmt.kind
-        && let ast::StmtKind::Lock(name, _) = &operation.kind
-    {
-        into.insert(name.text);
+    let mut tried = |operation: &ast::Stmt<'s>| {
+        if let ast::StmtKind::Lock(name, _) = &operation.kind {
+            into.insert(name.text);
+        }
+    };
+    match &stmt.kind {
+        ast::StmtKind::Try(_, operation) => tried(operation),
+        ast::StmtKind::Select(_, alternatives, _) => {
+            for alternative in alternatives {
+                if let ast::Gate::Does(operation) = &alternative.gate {
+                    tried(operation);
+                }
+            }
+        }
+        _ => {}
     }
     stmt.for_each_inner(&mut |inner| tried_in(inner, into));
 }

@@ -43,7 +43,7 @@ impl<'s> Body<'_, 's> {
         Box::new(self.scoped(|body| body.stmt(stmt)))
     }
 
-    fn stmt(&mut self, stmt: &ast::Stmt<'s>) -> Stmt {
+    pub(super) fn stmt(&mut self, stmt: &ast::Stmt<'s>) -> Stmt {
         let span = stmt.span;
         self.c.grow(1, span);
         let kind = match &stmt.kind {
@@ -129,6 +129,9 @@ impl<'s> Body<'_, 's> {
                 let blocking = self.in_one_step(|body| body.receives(channel, into, span));
                 self.object_step(blocking, span)
             }
+            ast::StmtKind::Select(word, alternatives, other) => {
+                self.select_stmt(*word, alternatives, other.as_deref())
+            }
             ast::StmtKind::Try(kept, operation) => self.tried(kept, operation, span),
             ast::StmtKind::Call(name, args) => match self.call(*name, args, span) {
                 Some((procedure, args)) => StmtKind::Call(procedure, args),
@@ -155,6 +158,17 @@ impl<'s> Body<'_, 's> {
                 StmtKind::Assert(test, message.map(|message| self.message(message)))
             }
             ast::StmtKind::Leave(leave) => self.leave(*leave, span),
+            ast::StmtKind::Print(text) => {
+                // It looks at nothing, so it is no step, and its message is told when it runs.
+                let message = self.message(*text);
+                self.c.program.lowered.insert(span);
+                self.c.program.prints.insert(span);
+                StmtKind::Assert(super::synchronise::truth(true, span), Some(message))
+            }
+            ast::StmtKind::Labelled(name, inner) => {
+                self.label(*name, inner.span);
+                return self.stmt(inner);
+            }
             ast::StmtKind::Assume(test) => StmtKind::Assume(self.condition(test, "`assume`")),
             ast::StmtKind::Error(message) => {
                 StmtKind::Error(message.map(|message| self.message(message)))
@@ -169,6 +183,24 @@ impl<'s> Body<'_, 's> {
         Stmt {
             kind: StmtKind::Block(all),
             span,
+        }
+    }
+
+    /// Notes where a statement with a label stands. A process that is started several times, or a
+    /// procedure, has it once.
+    fn label(&mut self, name: Name<'s>, span: Span) {
+        let known = self.c.program.labels.insert(name.text.to_owned(), span);
+        if let Some(first) = known.filter(|first| *first != span) {
+            self.report(
+                Diagnostic::new(
+                    "M0203",
+                    name.span,
+                    format!("there are two labels `{}`", name.text),
+                )
+                .label("declared again here")
+                .related(first, "the first one stands here")
+                .help("choose another name"),
+            );
         }
     }
 
@@ -304,6 +336,9 @@ impl<'s> Body<'_, 's> {
         args: &[ast::Expr<'s>],
         span: Span,
     ) -> Option<(ProcedureId, Vec<Expr>)> {
+        if self.misspelt_operation(name, args) {
+            return None;
+        }
         let meaning = self.resolve(name, Wanted::Proc);
         let Meaning::Proc(id) = meaning else {
             if !matches!(meaning, Meaning::Poison) {

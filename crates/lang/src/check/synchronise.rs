@@ -4,12 +4,12 @@
 //! else an atomic block. A `wait` is two steps. Labels show them as they were written
 //! (`Program::lowered`).
 
-use mazurka_diagnostics::{Diagnostic, Span};
+use mazurka_diagnostics::{Diagnostic, Span, nearest};
 
-use super::Wanted;
 use super::body::{Body, Meaning};
 use super::objects::{Kind, Me};
 use super::records::{Part, number, read};
+use super::{Global, Wanted};
 use crate::check::hir::{
     BinaryOp, Expr, ExprKind, LocalId, LockId, Message, MessagePart, Place, Stmt, StmtKind, Type,
     UnaryOp, VarId,
@@ -53,6 +53,32 @@ impl<'s> Body<'_, 's> {
     pub(super) fn is_operation(&self, name: Name<'s>, args: &[ast::Expr<'s>]) -> bool {
         let declared = self.c.globals.contains_key(name.text);
         VERBS.contains(&name.text) && !declared && !args.is_empty()
+    }
+
+    /// Reports a call of something unknown with an object: that is one mistake.
+    pub(super) fn misspelt_operation(&mut self, name: Name<'s>, args: &[ast::Expr<'s>]) -> bool {
+        let is_object = |arg: &ast::Expr<'s>| {
+            let (ast::ExprKind::Name(of) | ast::ExprKind::Index(of, _)) = &arg.kind else {
+                return false;
+            };
+            let known = self.c.globals.get(of.text).map(|(global, _)| *global);
+            matches!(known, Some(Global::Object(_) | Global::Lock(_)))
+        };
+        if self.c.globals.contains_key(name.text) || !args.iter().any(is_object) {
+            return false;
+        }
+        let near = nearest(name.text, VERBS.into_iter().chain(["lock", "unlock"]));
+        let help = match near {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("operations are `lock`, `unlock`, `{}`", VERBS.join("`, `")),
+        };
+        let message = format!("there is no operation `{}`", name.text);
+        self.report(
+            Diagnostic::new("M0201", name.span, message)
+                .label("unknown name")
+                .help(help),
+        );
+        true
     }
 
     /// An operation as a statement.
@@ -208,7 +234,7 @@ impl<'s> Body<'_, 's> {
         one_step(vec![Stmt { kind, span }])
     }
 
-    fn tried_operation(&mut self, operation: &ast::Stmt<'s>) -> Option<Blocking> {
+    pub(super) fn tried_operation(&mut self, operation: &ast::Stmt<'s>) -> Option<Blocking> {
         let span = operation.span;
         match &operation.kind {
             ast::StmtKind::Lock(name, index) => {
@@ -233,12 +259,7 @@ impl<'s> Body<'_, 's> {
                 self.in_one_step(|body| body.receives(channel, into, span))
             }
             ast::StmtKind::Call(verb, args) if self.is_operation(*verb, args) => {
-                let object = self.operand(&args[0], span)?;
-                if args.len() > 1 || !matches!(verb.text, "acquire" | "read_lock" | "write_lock") {
-                    self.not_tried(span);
-                    return None;
-                }
-                self.blocking(*verb, object)
+                self.tried_call(*verb, args, span)
             }
             _ => {
                 self.not_tried(span);
@@ -247,11 +268,26 @@ impl<'s> Body<'_, 's> {
         }
     }
 
+    /// An operation that is written as a call, where it need not wait.
+    pub(super) fn tried_call(
+        &mut self,
+        verb: Name<'s>,
+        args: &[ast::Expr<'s>],
+        span: Span,
+    ) -> Option<Blocking> {
+        let object = self.operand(&args[0], span)?;
+        if args.len() > 1 || !matches!(verb.text, "acquire" | "read_lock" | "write_lock") {
+            self.not_tried(span);
+            return None;
+        }
+        self.blocking(verb, object)
+    }
+
     fn not_tried(&mut self, span: Span) {
         self.report(
             Diagnostic::new("M0427", span, "this cannot be tried")
                 .label("expected something that may have to wait for one thing")
-                .help("`try` stands before `lock(m)`, `acquire(s)`, `read_lock(l)`, `write_lock(l)`, `c ! e` and `c ? x`"),
+                .help("`try` stands before, and an alternative of `select` begins with, `lock(m)`, `acquire(s)`, `read_lock(l)`, `write_lock(l)`, `c ! e` and `c ? x`"),
         );
     }
 
@@ -678,7 +714,7 @@ pub(super) fn local(id: LocalId, span: Span) -> Expr {
     }
 }
 
-fn truth(value: bool, span: Span) -> Expr {
+pub(super) fn truth(value: bool, span: Span) -> Expr {
     Expr {
         kind: ExprKind::Const(value.into()),
         ty: Type::Bool,

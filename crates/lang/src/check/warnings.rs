@@ -10,8 +10,8 @@ use mazurka_diagnostics::{Diagnostic, finish};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::syntax::ast::{
-    Base, Expr, ExprKind, File, Init, Item, Kept, Name, Object, Over, PropertyKind, Selector,
-    Spawned, Stmt, StmtKind, Text, TypeExpr,
+    Alternative, Base, Expr, ExprKind, File, Gate, Init, Item, Kept, Name, Object, Over,
+    PropertyKind, Selector, Spawned, Stmt, StmtKind, Text, TypeExpr,
 };
 
 /// What becomes of a name.
@@ -348,6 +348,8 @@ impl<'s> Survey<'s> {
                 self.expr(test);
                 message.iter().for_each(|message| self.message(*message));
             }
+            StmtKind::Print(text) => self.message(*text),
+            StmtKind::Labelled(_, inner) => self.stmt(inner),
             StmtKind::Send(channel, value) => {
                 self.expr(channel);
                 self.expr(value);
@@ -355,6 +357,16 @@ impl<'s> Survey<'s> {
             StmtKind::Receive(channel, into) => {
                 self.expr(channel);
                 self.place(into);
+            }
+            StmtKind::Select(_, alternatives, other) => {
+                for Alternative { gate, body } in alternatives {
+                    match gate {
+                        Gate::When(test) => self.expr(test),
+                        Gate::Does(operation) => self.stmt(operation),
+                    }
+                    self.block(body);
+                }
+                other.iter().for_each(|body| self.block(body));
             }
             StmtKind::Try(kept, operation) => {
                 self.stmt(operation);

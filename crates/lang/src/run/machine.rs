@@ -99,6 +99,8 @@ pub struct Machine {
     operands: Vec<i64>,
     dirty: Vec<u32>,
     initial: Vec<Mishap>,
+    /// What each process printed before its first step, if the program prints.
+    pub(crate) printed_at_start: Vec<Vec<String>>,
     /// How many processes have been started and have not ended.
     unfinished: usize,
     max_local: u64,
@@ -166,6 +168,7 @@ impl Machine {
             operands: Vec::new(),
             dirty: Vec::new(),
             initial: Vec::new(),
+            printed_at_start: Vec::new(),
             unfinished: 0,
             max_local,
             patience: Patience::default(),

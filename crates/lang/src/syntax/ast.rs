@@ -218,10 +218,22 @@ impl<'s> Stmt<'s> {
             | StmtKind::While { body, .. }
             | StmtKind::For { body, .. }
             | StmtKind::Spawn(_, Spawned::Block(body)) => body.iter().for_each(visit),
-            StmtKind::Guard(_, body) | StmtKind::GuardedLoop(_, body) | StmtKind::Try(_, body) => {
+            StmtKind::Guard(_, body)
+            | StmtKind::GuardedLoop(_, body)
+            | StmtKind::Labelled(_, body)
+            | StmtKind::Try(_, body) => {
                 visit(body);
             }
             StmtKind::Choice { then, other, .. } => [then, other].iter().for_each(|s| visit(s)),
+            StmtKind::Select(_, alternatives, other) => {
+                for Alternative { gate, body } in alternatives {
+                    if let Gate::Does(operation) = gate {
+                        visit(operation);
+                    }
+                    body.iter().for_each(&mut *visit);
+                }
+                other.iter().flatten().for_each(visit);
+            }
             StmtKind::If(_, then, other) => then.iter().chain(other).for_each(visit),
             StmtKind::Match(_, cases) => {
                 let bodies = cases.cases.iter().map(|(_, body)| body);
@@ -277,6 +289,8 @@ pub(crate) enum StmtKind<'s> {
     Send(Expr<'s>, Expr<'s>),
     /// `c ? x`
     Receive(Expr<'s>, Expr<'s>),
+    /// `select { e |> s [] c ? x |> t [] else |> u }`, with the place of its word.
+    Select(Span, Vec<Alternative<'s>>, Option<Vec<Stmt<'s>>>),
     /// `let ok = try acquire(s)`, `ok := try lock(m)`
     Try(Kept<'s>, Box<Stmt<'s>>),
     /// An operation on an atomic variable whose result, if it has one, is not used.
@@ -285,6 +299,26 @@ pub(crate) enum StmtKind<'s> {
     Assume(Expr<'s>),
     Error(Option<Text<'s>>),
     Leave(Leave),
+    /// `print "client {me}"`
+    Print(Text<'s>),
+    /// `critical: x := 1`
+    Labelled(Name<'s>, Box<Stmt<'s>>),
+}
+
+/// `e |> s`, within a `select`.
+#[derive(Debug)]
+pub(crate) struct Alternative<'s> {
+    pub gate: Gate<'s>,
+    pub body: Vec<Stmt<'s>>,
+}
+
+/// When an alternative is open.
+#[derive(Debug)]
+pub(crate) enum Gate<'s> {
+    /// Where it holds, or, if it is a call, where that operation need not wait.
+    When(Expr<'s>),
+    /// Where the operation need not wait; it is done then.
+    Does(Stmt<'s>),
 }
 
 /// Where a result goes.

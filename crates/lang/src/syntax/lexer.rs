@@ -386,6 +386,8 @@ fn opens_name(text: &str) -> bool {
 /// Whether what follows a `?` is `b : c`, as in C, or nothing that can be received into.
 fn is_conditional(rest: &str) -> bool {
     let end = rest.find([';', '\n', '}']).unwrap_or(rest.len());
+    // Behind `c ? x |>` the alternative of a `select` goes on.
+    let end = rest[..end].find("|>").unwrap_or(end);
     let mut colons = rest[..end].match_indices(':');
     let mut names = rest.trim_start_matches(' ').chars();
     let named = names.next().is_some_and(|c| c.is_alphabetic() || c == '_');

@@ -189,6 +189,11 @@ impl<'a> Map<'a> {
         self.code.program.lowered.contains(&stmt.span)
     }
 
+    /// Whether a test says that an alternative of a `select` was chosen.
+    fn is_alternative(&self, test: &Expr) -> bool {
+        self.code.program.alternatives.contains(&test.span)
+    }
+
     /// Whether a statement has instructions, and none was reached.
     fn misses(&self, stmt: &Stmt) -> bool {
         self.all.touches(stmt.span) && !self.met.touches(stmt.span)
@@ -263,7 +268,21 @@ impl Vacuity<'_> {
         // What the checker has made of a statement is no condition of the file.
         let lowered = self.map.is_lowered(stmt);
         match &stmt.kind {
-            StmtKind::If(..) | StmtKind::For { .. } | StmtKind::Atomic(_) if lowered => {}
+            StmtKind::If(test, then, other) if self.map.is_alternative(test) => {
+                let fate = self.map.fate(test.span);
+                if stmt.span == test.span && !fate.held {
+                    let what = self.quoted("this alternative", test.span);
+                    self.never_taken(test.span, format!("{what} is never taken"));
+                }
+                self.sequence_if(fate.held, then);
+                self.sequence(other);
+            }
+            StmtKind::Atomic(body) if lowered => {
+                let is_choice = |stmt: &&Stmt| matches!(&stmt.kind, StmtKind::If(test, ..) if self.map.is_alternative(test));
+                let choices: Vec<&Stmt> = body.iter().filter(is_choice).collect();
+                choices.into_iter().for_each(|stmt| self.stmt(stmt));
+            }
+            StmtKind::If(..) | StmtKind::For { .. } if lowered => {}
             StmtKind::If(test, then, other) => self.branch(test, then, other),
             StmtKind::Choice { test, then, other } => {
                 self.branch(test, from_ref(then), from_ref(other));
@@ -357,7 +376,8 @@ impl Vacuity<'_> {
     /// Assertions among statements that are not reached.
     fn assertions(&mut self, missed: &[Stmt]) {
         let mut visit = |stmt: &Stmt| {
-            let is_assertion = matches!(&stmt.kind, StmtKind::Assert(test, _) if !is_false(test));
+            let is_assertion = matches!(&stmt.kind, StmtKind::Assert(test, _) if !is_false(test))
+                && !self.map.is_lowered(stmt);
             if is_assertion && self.map.misses(stmt) {
                 let message = "this assertion is never reached";
                 let span = self.map.first_line(stmt.span);

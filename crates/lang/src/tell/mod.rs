@@ -4,6 +4,7 @@ mod coverage;
 mod narrate;
 pub(crate) mod pretty;
 pub(crate) mod property;
+pub(crate) mod scribe;
 mod standing;
 mod values;
 

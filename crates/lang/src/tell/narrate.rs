@@ -8,146 +8,13 @@ use mazurka_core::{
 
 use crate::check::hir::{Message, Property, Type};
 use crate::code::fault::{Fault, Site};
-use crate::code::{Action, Checked, Code, Note, Op};
+use crate::code::{Checked, Code, Note, Op};
 use crate::run::machine::Machine;
-use crate::run::{Heard, Listener, Obstacle, evaluate, input_name};
+use crate::run::{Obstacle, evaluate, input_name};
 use crate::tell::pretty::Scope;
+use crate::tell::scribe::{Condition, Few, NarratedAction, Scribe, printed};
 use crate::tell::values::{Facts, watched_by};
 use mazurka_diagnostics::Span;
-use rustc_hash::FxHashSet;
-
-/// How many guards, and how many actions, of one step are told: a loop in an atomic block may have
-/// millions.
-const MOST_TOLD: usize = 100;
-
-/// Writes down what it hears.
-#[derive(Default)]
-struct Scribe {
-    guards: Few<Condition>,
-    /// Whether a block is made as one step.
-    atomic: bool,
-    actions: Few<NarratedAction>,
-    /// What the cells held when they were first read, in that order.
-    reads: Vec<(u32, i64)>,
-    read: FxHashSet<u32>,
-}
-
-/// The first of many, and how many more there are.
-struct Few<T> {
-    first: Vec<T>,
-    more: usize,
-}
-
-impl<T> Default for Few<T> {
-    fn default() -> Self {
-        let (first, more) = (Vec::new(), 0);
-        Self { first, more }
-    }
-}
-
-impl<T> Few<T> {
-    /// Adds one; it is made only if it is told.
-    fn push(&mut self, make: impl FnOnce() -> T) {
-        match self.first.len() < MOST_TOLD {
-            true => self.first.push(make()),
-            false => self.more += 1,
-        }
-    }
-}
-
-/// A condition that let the step go the way it went.
-struct Condition {
-    text: String,
-    /// Whether the step could have gone another way; otherwise it would have had to wait.
-    test: bool,
-}
-
-enum NarratedAction {
-    Text(String),
-    /// Named when the step has been made.
-    Spawn,
-    Join(Option<i64>),
-}
-
-impl Listener for Scribe {
-    const LISTENS: bool = true;
-
-    fn hear(&mut self, code: &Code, pc: u32, heard: Heard<'_>) {
-        let op = code.ops[pc as usize];
-        let top = heard.operands.last().copied().unwrap_or(0);
-        let cell = |below: usize| match op {
-            Op::Load(cell) | Op::Store(cell) | Op::Fetch { cell, .. } => Some(cell),
-            Op::LoadAt(range) | Op::StoreAt(range) => {
-                let index = *heard
-                    .operands
-                    .get(heard.operands.len().checked_sub(below)?)?;
-                let inside = (0..i64::from(range.len)).contains(&index);
-                inside.then(|| range.first + index as u32)
-            }
-            _ => None,
-        };
-        if let (Op::Load(_) | Op::LoadAt(_) | Op::Fetch { .. }, Some(cell)) = (op, cell(1)) {
-            self.note_read(cell, heard.cells[cell as usize]);
-        }
-        self.atomic |= op == Op::BeginAtomic;
-        let Some(note) = code.notes.get(&pc) else {
-            return;
-        };
-        let scope = Scope {
-            code,
-            layout: &code.layouts[code.bodies[pc as usize] as usize],
-            locals: heard.locals,
-        };
-        match note {
-            Note::Guard(_) if top == 0 => {}
-            Note::Guard(guard) => self.guards.push(|| Condition {
-                text: scope.expr(guard),
-                test: false,
-            }),
-            Note::Test(test) => self.guards.push(|| Condition {
-                text: match top {
-                    0 => scope.negation(test),
-                    _ => scope.expr(test),
-                },
-                test: true,
-            }),
-            // Absorbed by a guard or not at all: then its accesses speak for it.
-            Note::Action(_) if op == Op::BeginSimple && !heard.open => {}
-            Note::Action(Action::Spawn) => self.actions.push(|| NarratedAction::Spawn),
-            Note::Action(Action::Join(handle)) => {
-                let handle = handle.and_then(|handle| scope.handle(handle));
-                self.actions.push(|| NarratedAction::Join(handle));
-            }
-            Note::Action(action) => self
-                .actions
-                .push(|| NarratedAction::Text(scope.action(action))),
-            Note::Read | Note::Write if heard.merged => {}
-            Note::Read => self.actions.push(|| {
-                let name =
-                    cell(1).map_or_else(|| "an element".to_owned(), |cell| code.cell_name(cell));
-                NarratedAction::Text(format!("read {name}"))
-            }),
-            Note::Write => self.actions.push(|| {
-                NarratedAction::Text(match cell(2) {
-                    Some(cell) => format!(
-                        "{} := {}",
-                        code.cell_name(cell),
-                        code.program.show(top, code.cell_type(cell))
-                    ),
-                    None => "write an element".to_owned(),
-                })
-            }),
-        }
-    }
-}
-
-impl Scribe {
-    fn note_read(&mut self, cell: u32, value: i64) {
-        if self.read.insert(cell) {
-            self.reads.push((cell, value));
-        }
-    }
-}
 
 impl Code {
     /// A cell as the source names it.
@@ -182,15 +49,28 @@ impl Code {
     }
 
     /// The process that holds something, if a cell with this value says so.
-    fn holder(&self, cell: u32, value: i64) -> Option<u32> {
+    pub(super) fn holder(&self, cell: u32, value: i64) -> Option<u32> {
         let at = self.first_cells.partition_point(|&first| first <= cell) - 1;
         let var = self.program.vars.get(at).filter(|var| var.object)?;
         match (var.ty, var.shape.dims.last()) {
-            (Type::Enum(_), _) => u32::try_from(value - 1).ok(),
+            // No file can give a type this name; messages of channels may be of another one.
+            (Type::Enum(id), _) if self.program.enums[usize::from(id)].name == "process" => {
+                u32::try_from(value - 1).ok()
+            }
             (Type::Bool, Some(processes)) if var.holds && value != 0 => {
                 Some((cell - self.first_cells[at]) % processes)
             }
             _ => None,
+        }
+    }
+
+    /// The object that a cell belongs to, as the source names it: without the field, and without
+    /// the process that the cell is about.
+    pub(super) fn object_name(&self, cell: u32) -> String {
+        let name = self.cell_name(cell);
+        match name.split_once(".readers") {
+            Some((object, _)) => object.to_owned(),
+            None => name.trim_end_matches(".writer").to_owned(),
         }
     }
 
@@ -202,6 +82,17 @@ impl Code {
             .map_or(Type::Int, |var| var.ty)
     }
 
+    /// The label of the statement whose step begins at this mark.
+    fn label_at(&self, mark: u32) -> Option<&str> {
+        let (Op::Mark(step) | Op::Open(step)) = self.ops[mark as usize] else {
+            return None;
+        };
+        let start = self.steps[step as usize].span.start;
+        let mut labels = self.program.labels.iter();
+        let found = labels.find(|(_, span)| span.start == start);
+        found.map(|(name, _)| name.as_str())
+    }
+
     /// The operation on an atomic variable, or the fence, that the step at this mark is, as it was
     /// written.
     fn operation_at(&self, mark: u32) -> Option<String> {
@@ -209,13 +100,18 @@ impl Code {
             return None;
         };
         let step = &self.steps[step as usize];
-        let text = step.span.text(&self.source);
         // An update is a whole statement, and its name says what is done with the result.
-        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let words = self.words(step.span);
         let told = self.program.lowered.contains(&step.span)
             || matches!(self.ops[mark as usize], Op::Mark(_))
                 && self.program.orders.contains_key(&step.span);
         told.then_some(words)
+    }
+
+    /// What stands in the source, on one line.
+    pub(super) fn words(&self, span: Span) -> String {
+        let text = span.text(&self.source);
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
     /// The name of the constant that stands here in the source, if one does and nothing else.
@@ -356,9 +252,23 @@ impl Narrator for Machine {
         let pc = pc.map_or(0, |process| process.registers.pc);
         let mut scribe = Scribe::default();
         self.step_heard(process, outcomes, &mut scribe)?;
+        let alternative = scribe.alternative.take();
         let mut step = self.last_step(scribe, line);
         if let Some(operation) = self.code.operation_at(pc) {
-            step.label = operation;
+            step.label = match (operation.as_str(), alternative) {
+                ("select", Some(alternative)) => format!("select {alternative}"),
+                ("select", None) => "select else".to_owned(),
+                _ => operation,
+            };
+        }
+        if let Some(label) = self.code.label_at(pc) {
+            step.label = format!("{label}: {}", step.label);
+        }
+        // What a process printed before its first step is told with that.
+        if self.events().last().is_some_and(|event| event.number == 0)
+            && let Some(first) = self.printed_at_start.get(process.index())
+        {
+            step.printed.splice(0..0, first.iter().cloned());
         }
         if let Some(procedure) = self.code.procedure_at(pc) {
             step.label = format!("{procedure}: {}", step.label);
@@ -548,6 +458,7 @@ impl Machine {
             racing: false,
             actor: None,
             memory: None,
+            printed: printed(scribe.printed),
         }
     }
 

@@ -82,12 +82,18 @@ impl Property {
         // Mistakes of the program are told when the property is read with it.
         let program = load(source, settings).ok();
         let names = program.as_ref().map(process_names).unwrap_or_default();
+        let labels = program.as_ref().map(|program| program.labels.clone());
+        let line_of = |label: &str| {
+            let span = labels.as_ref()?.get(label)?;
+            Some(span.line_column(source).0)
+        };
         let is_variable = |program: hir::Program| program.vars.iter().any(|v| v.name == "deadlock");
         let (text, deadlock) = match program.is_some_and(is_variable) {
             true => (text.to_owned(), false),
             false => deadlocks(text).ok_or(BadProperty::Deadlock)?,
         };
-        let (replaced, points) = points(&text, &prefix, &names).map_err(BadProperty::Point)?;
+        let (replaced, points) =
+            points(&text, &prefix, &names, &line_of).map_err(BadProperty::Point)?;
         let mut all = format!("{source}\n");
         for at in 0..points.len() {
             all += &format!("var {prefix}{at}: bool = false\n");
@@ -217,11 +223,12 @@ fn depth(text: &str) -> i32 {
     text.chars().map(step).sum()
 }
 
-/// Replaces each `at(process, line)` by a variable.
+/// Replaces each `at(process, line)` by a variable; a label stands for the line of its statement.
 fn points(
     text: &str,
     prefix: &str,
     names: &ProcessNames,
+    line_of: &dyn Fn(&str) -> Option<usize>,
 ) -> Result<(String, Vec<(ProcessPath, usize)>), String> {
     let mut points: Vec<(ProcessPath, usize)> = Vec::new();
     let mut replaced = String::new();
@@ -236,8 +243,9 @@ fn points(
             .split_once(',')
             .ok_or("`at` needs a process and a line")?;
         let process = names.read(parts.0.trim()).map_err(|e| e.to_string())?;
-        let line = parts.1.trim().parse::<usize>();
-        let line = line.map_err(|_| format!("`{}` is no line", parts.1.trim()))?;
+        let place = parts.1.trim();
+        let line = place.parse::<usize>().ok().or_else(|| line_of(place));
+        let line = line.ok_or_else(|| format!("`{place}` is no line and no label"))?;
         let known = points
             .iter()
             .position(|point| *point == (process.clone(), line));

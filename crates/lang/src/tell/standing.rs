@@ -59,7 +59,14 @@ impl Machine {
                 process: self.table.path(ProcessId(owner as u32 - 1)).to_string(),
             }),
         };
-        locks.filter_map(held).collect()
+        let objects = (0..code.first_lock).filter_map(|cell| {
+            let holder = code.holder(cell, self.state.cells[cell as usize])?;
+            Some(HeldLock {
+                lock: code.object_name(cell),
+                process: self.table.path(ProcessId(holder)).to_string(),
+            })
+        });
+        locks.filter_map(held).chain(objects).collect()
     }
 
     /// The locals that can still matter to a process that is alive, the outermost first.

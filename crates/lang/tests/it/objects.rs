@@ -18,7 +18,7 @@ fn labels(source: &str, schedule: &str) -> Vec<String> {
 }
 
 const WORDS: &str = "semaphore rwlock cond spurious barrier try acquire release read_lock \
-                     read_unlock write_lock write_unlock wait signal broadcast chan len";
+                     read_unlock write_lock write_unlock wait signal broadcast chan len select print";
 
 #[test]
 fn the_words_are_names_elsewhere() {
@@ -100,4 +100,83 @@ fn what_is_not_held_is_not_given_back() {
         said,
         Some("`read_unlock` of a lock that the process does not hold")
     );
+}
+
+#[test]
+fn a_select_tells_what_was_chosen_and_what_it_waits_for() {
+    let source = "chan c[1]: int semaphore s = 0 var x: int = 0
+process a {
+  select { c ? x |> skip [] x == 5 |> x := 6; x := 7 [] acquire(s) |> skip }
+  select { x == 9 |> skip [] else |> x := 1 }
+}
+process b { x := 5; c ! 3 }";
+    let told = labels(source, "1 0=0 0 0");
+    assert_eq!(
+        told[1..],
+        ["select x == 5 |> x := 6", "x := 7", "select else"]
+    );
+    let told = labels(source, "1 1 0=0");
+    assert_eq!(told[2], "select c ? x");
+    let waiting = machine(source).waiting();
+    assert_eq!(waiting[0].what, "`(c ? x) || x == 5 || acquire(s)`");
+}
+
+#[test]
+fn what_is_printed_is_shown_and_no_step() {
+    let source = "var x: int = 0
+process a (me in 0..2) { print \"a{me}\"; x := x + 1; print \"{{x}} is {x}\" }
+process b { print \"over\" }";
+    let run = machine(source).narrate(&"1 0".parse().unwrap()).unwrap();
+    let printed: Vec<_> = run.steps.iter().map(|step| &step.printed[..]).collect();
+    assert_eq!(printed, [["a1", "{x} is 1"], ["a0", "{x} is 2"]]);
+}
+
+#[test]
+fn labels_stand_in_runs_and_in_properties() {
+    let source = "var x: int = 0 lock m
+process a {
+  lock(m);
+  critical:
+  x := 1;
+  unlock(m)
+}";
+    assert_eq!(labels(source, "0 0")[1], "critical: x := 1");
+    let at = |property| mazurka_lang::Property::read(source, &[], property);
+    let property = at("at(a, critical)").expect("a property");
+    assert_eq!(property.points()[0].1, 5);
+    let wrong = at("at(a, nowhere)").expect_err("no label").to_string();
+    assert!(
+        wrong.starts_with("`nowhere` is no line and no label"),
+        "{wrong}"
+    );
+    let twice = "process { l: skip; l: skip }";
+    assert_eq!(load(twice, &[]).expect_err("a mistake")[0].code, "M0203");
+}
+
+#[test]
+fn operations_within_a_step_are_told_as_they_were_written() {
+    let source = "semaphore s = 1 lock m cond c var x: int = 0 var ok: bool = false
+process a { x == 0 |> acquire(s); atomic { release(s); x := 1 }; ok := try lock(m) <| x == 2 |> skip }";
+    let told = labels(source, "0 0 0");
+    let wanted = [
+        "x == 0 ▷ acquire(s)",
+        "release(s); x := 1",
+        "!(x == 2) ▷ skip",
+    ];
+    assert_eq!(told, wanted);
+}
+
+#[test]
+fn what_processes_hold_is_told() {
+    let source = "rwlock l[2] lock m chan c[1]: E enum E { A, B, C } var ok: bool = false
+process a { read_lock(l[1]); ok := try lock(m); c ! C }
+process b { write_lock(l[0]) }";
+    let mut machine = machine(source);
+    machine.narrate(&"0 0 0 1".parse().unwrap()).unwrap();
+    let held: Vec<String> = machine
+        .held()
+        .into_iter()
+        .map(|held| format!("{} {}", held.process, held.lock))
+        .collect();
+    assert_eq!(held, ["0 l[1]", "1 l[0]", "0 m"]);
 }

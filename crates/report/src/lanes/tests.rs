@@ -22,6 +22,7 @@ fn step(process: usize, label: &str) -> Step {
         racing: false,
         actor: None,
         memory: None,
+        printed: Vec::new(),
     }
 }
 

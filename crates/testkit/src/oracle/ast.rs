@@ -161,6 +161,15 @@ pub enum Kept {
     Place(Place),
 }
 
+/// When an alternative is open, and what it does.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Alternative {
+    When(Expr, Vec<Stmt>),
+    /// An operation that need not wait, and what follows it.
+    Does(Box<Stmt>, Vec<Stmt>),
+}
+
 /// What a child does.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Child {
@@ -209,6 +218,8 @@ pub enum Kind {
     Send(Place, Vec<Expr>),
     /// `c ? x`
     Receive(Place, Vec<Place>),
+    /// `select { e |> s [] c ? x |> t [] else |> u }`
+    Select(Vec<Alternative>, Option<Vec<Stmt>>),
     /// `let ok = try s`
     Try(Kept, Box<Stmt>),
     /// `let x: T[n] = …`
@@ -243,6 +254,7 @@ impl Stmt {
                     | Kind::While(..)
                     | Kind::For(..)
                     | Kind::Call(..)
+                    | Kind::Select(..)
                     | Kind::Seq(_)
             )
     }

@@ -228,11 +228,23 @@ impl Walk<'_> {
             Instr::Object(deed, base, len) => {
                 claims.locks.extend(elements(code.locks + base, len, pop()));
                 match deed {
-                    Deed::Pick | Deed::Len | Deed::HasRoom => push = Some(None),
+                    Deed::Pick | Deed::Len => push = Some(None),
                     Deed::Send(count) => place.stack.truncate(place.stack.len() - count),
                     Deed::Wake => _ = pop(),
                     _ => {}
                 }
+            }
+            Instr::Possible(_, base, len) => {
+                claims.locks.extend(elements(code.locks + base, len, pop()));
+                push = Some(None);
+            }
+            Instr::IsFree(base, len) => {
+                claims.locks.extend(elements(base, len, pop()));
+                push = Some(None);
+            }
+            Instr::OneOpen(count, _) => {
+                place.stack.truncate(place.stack.len() - count);
+                push = Some(None);
             }
             Instr::Trying(true) => {}
             Instr::Trying(false) => push = Some(None),

@@ -47,6 +47,13 @@ pub(super) enum Instr {
     /// The step is possible only if the value is true.
     Wait,
     Object(Deed, usize, usize),
+    /// Pops an index; pushes whether the operation need not wait.
+    Possible(Deed, usize, usize),
+    /// Pops an index; pushes whether no process holds that lock.
+    IsFree(usize, usize),
+    /// Pops so many truth values; pushes the number of one that is true, or the count of them if
+    /// none is and that is allowed.
+    OneOpen(usize, bool),
     /// From here on what would block is not done; at the end whether it was goes on the stack.
     Trying(bool),
     Lock(usize, usize),

@@ -550,6 +550,7 @@ impl Compiler {
             }
             Kind::Operate(verb, places) => self.operate(verb, places),
             Kind::Try(kept, tried) => self.try_(kept, tried),
+            Kind::Select(all, other) => self.select(all, other.as_ref()),
             Kind::Send(..) | Kind::Receive(..) => self.communicate(&stmt.kind),
             Kind::Lock(place) => self.lock(place, true),
             Kind::Unlock(place) => self.lock(place, false),

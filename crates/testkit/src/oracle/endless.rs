@@ -1,7 +1,7 @@
 //! Bodies that no way leads out of (docs/language.md, Verdicts): a process that runs one is not
 //! meant to end. A failure is no way out, because it halts a process and does not end it.
 
-use super::ast::{Expr, Kind, Stmt};
+use super::ast::{Alternative, Expr, Kind, Stmt};
 use super::compile::Compiler;
 
 /// What may follow some statements.
@@ -113,6 +113,15 @@ impl Compiler {
             Kind::Guard(_, inner) => self.after(inner, calls),
             Kind::Atomic(body) | Kind::Seq(body) => self.after_all(body, calls),
             Kind::If(test, yes, no) => self.either(test, yes, no, calls),
+            Kind::Select(all, other) => {
+                let bodies = all.iter().map(|one| match one {
+                    Alternative::When(_, body) | Alternative::Does(_, body) => body,
+                });
+                let bodies = bodies.chain(other);
+                bodies.fold(After::DEAD_END, |after, body| {
+                    after.either(self.after_all(body, calls))
+                })
+            }
             Kind::Choice(yes, test, no) => self.either(test, one(yes), one(no), calls),
             Kind::While(_, Some(most), ..) if self.constant_number(most).is_some_and(|n| n < 1) => {
                 After::NEXT

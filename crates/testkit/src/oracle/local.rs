@@ -33,6 +33,7 @@ impl Compiler {
             | Kind::Try(..)
             | Kind::Send(..)
             | Kind::Receive(..)
+            | Kind::Select(..)
             | Kind::Unlock(_) => false,
             Kind::Assign(places, values) => {
                 let shared = |name| matches!(self.lookup(name), Some(Meaning::Shared { .. }));

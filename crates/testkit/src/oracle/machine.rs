@@ -475,6 +475,24 @@ impl<'a> Machine<'a> {
                     stack.push((!std::mem::take(&mut process.refused)).into());
                 }
             }
+            Instr::Possible(deed, base, len) => match within(pop(stack), len) {
+                Some(at) => stack.push(objects[base + at].may(deed, now).into()),
+                None => return Next::Fail(FailureKind::OutOfBounds),
+            },
+            Instr::IsFree(base, len) => match within(pop(stack), len) {
+                Some(at) => stack.push(locks[base + at].is_none().into()),
+                None => return Next::Fail(FailureKind::OutOfBounds),
+            },
+            Instr::OneOpen(count, other) => {
+                let told = stack.split_off(stack.len() - count);
+                let open = (0..).zip(told).filter(|(_, open)| *open != 0);
+                let open: Vec<i128> = open.map(|(at, _)| at).collect();
+                match (open.is_empty(), other) {
+                    (true, false) => return Next::Blocked,
+                    (true, true) => stack.push(count as i128),
+                    (false, _) => return Next::Fork(open, None),
+                }
+            }
             Instr::Object(deed, base, len) => {
                 let Some(at) = within(pop(stack), len) else {
                     return Next::Fail(FailureKind::OutOfBounds);

@@ -31,6 +31,7 @@ mod machine;
 mod objects;
 mod parse;
 mod print;
+mod select;
 mod sugar;
 mod table;
 mod temporal;

@@ -44,8 +44,6 @@ pub(super) enum Deed {
     Arrive,
     /// A message of so many numbers, which are on the stack, the last one on top.
     Send(usize),
-    /// Leaves whether there is room for a message.
-    HasRoom,
     /// Leaves the numbers of the oldest message on the stack, the last one on top.
     Receive,
     /// Takes that message away.
@@ -62,10 +60,25 @@ pub(super) enum Came {
     OneOf(Vec<i128>),
 }
 
+/// What an operation does, and to which object.
+pub(super) fn deed_of(operation: &Stmt) -> Done<(Deed, &Place)> {
+    match &operation.kind {
+        Kind::Send(channel, values) => Ok((Deed::Send(values.len()), channel)),
+        Kind::Receive(channel, _) => Ok((Deed::Receive, channel)),
+        Kind::Operate(verb, places) => match (verb.as_str(), &places[..]) {
+            ("acquire", [place]) => Ok((Deed::Acquire, place)),
+            ("read_lock", [place]) => Ok((Deed::ReadLock, place)),
+            ("write_lock", [place]) => Ok((Deed::WriteLock, place)),
+            _ => Err(format!("{verb} in a select")),
+        },
+        _ => Err("a select that cannot wait for this".into()),
+    }
+}
+
 impl Object {
-    /// Lets a process do something; `top` is taken from the stack where it is needed.
-    pub(super) fn does(&mut self, deed: Deed, me: usize, top: &mut Vec<i128>) -> Came {
-        let possible = match deed {
+    /// Whether a process need not wait to do something.
+    pub(super) fn may(&self, deed: Deed, me: usize) -> bool {
+        match deed {
             Deed::Acquire => self.count > 0,
             Deed::ReadLock => self.writer.is_none() && !self.members.contains(&me),
             Deed::WriteLock => self.writer.is_none() && self.members.is_empty(),
@@ -73,8 +86,12 @@ impl Object {
             Deed::Send(_) => (self.queue.len() as i128) < self.count,
             Deed::Receive => !self.queue.is_empty(),
             _ => true,
-        };
-        if !possible {
+        }
+    }
+
+    /// Lets a process do something; `top` is taken from the stack where it is needed.
+    pub(super) fn does(&mut self, deed: Deed, me: usize, top: &mut Vec<i128>) -> Came {
+        if !self.may(deed, me) {
             // What was to be sent is dropped.
             if let Deed::Send(count) = deed {
                 top.truncate(top.len() - count);
@@ -107,7 +124,6 @@ impl Object {
             }
             Deed::Receive => top.extend(self.queue.front().cloned().unwrap_or_default()),
             Deed::Taken => _ = self.queue.pop_front(),
-            Deed::HasRoom => top.push(((self.queue.len() as i128) < self.count).into()),
             Deed::Len => top.push(self.queue.len() as i128),
             Deed::ReadUnlock | Deed::Woken => {}
         }
@@ -312,6 +328,13 @@ impl Compiler {
         Ok(())
     }
 
+    /// Pushes whether there is room for a message. Its value is computed after that.
+    fn possible(&mut self, channel: &Place, values: &[Expr]) -> Done {
+        let (base, len) = self.object_at(channel)?;
+        self.emit(Instr::Possible(Deed::Send(values.len()), base, len));
+        Ok(())
+    }
+
     /// `c ! e`, without the beginning of its step.
     fn send(&mut self, channel: &Place, values: &[Expr]) -> Done {
         for (value, ty) in values.iter().zip(self.message(channel)?) {
@@ -350,8 +373,7 @@ impl Compiler {
         self.emit(Instr::AtomicBegin);
         match kind {
             Kind::Send(channel, values) => {
-                // The value is computed when there is room.
-                self.does(Deed::HasRoom, channel)?;
+                self.possible(channel, values)?;
                 self.emit(Instr::Wait);
                 self.send(channel, values)?;
             }
@@ -366,7 +388,7 @@ impl Compiler {
     }
 
     /// Pushes the index of an object, and gives where its array begins and how long it is.
-    fn object_at(&mut self, place: &Place) -> Done<(usize, usize)> {
+    pub(super) fn object_at(&mut self, place: &Place) -> Done<(usize, usize)> {
         let Some(Meaning::Object { base, len }) = self.lookup(&place.name) else {
             return Err(format!("{} is no object", place.name));
         };
@@ -446,7 +468,7 @@ impl Compiler {
         self.emit(Instr::AtomicBegin);
         let slot = self.slot(1);
         if let Kind::Send(channel, values) = &tried.kind {
-            self.does(Deed::HasRoom, channel)?;
+            self.possible(channel, values)?;
             self.emit(Instr::SetLocal(slot));
             self.emit(Instr::Local(slot));
             let out = self.emit(Instr::JumpIfNot(0));

@@ -310,6 +310,11 @@ impl Parser {
     }
 
     fn stmt(&mut self) -> Parsed<Stmt> {
+        // A label means nothing to a run.
+        if self.word_after(0).is_some() && self.sign_after(1) == Some(":") {
+            self.name()?;
+            self.need(":")?;
+        }
         let line = self.line();
         if let Some(guard) = self.guard_ahead() {
             let repeated = self.has("|>*");

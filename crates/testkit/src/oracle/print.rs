@@ -1,6 +1,8 @@
 //! From the tree to a text, one statement on a line.
 
-use super::ast::{Child, Expr, Init, Item, ItemKind, Kept, Kind, Place, Program, Stmt, Temporal};
+use super::ast::{
+    Alternative, Child, Expr, Init, Item, ItemKind, Kept, Kind, Place, Program, Stmt, Temporal,
+};
 
 /// The text of a program. To parse it again gives the same tree, but for lines and `Seq`s.
 pub fn print(program: &Program) -> String {
@@ -161,6 +163,23 @@ fn stmt(this: &Stmt, depth: usize, out: &mut String) {
         Kind::For(name, low, high, body) => {
             out.push_str(&format!("for {name} in {}..{} ", expr(low), expr(high)));
             block(body, depth, out);
+        }
+        Kind::Select(all, other) => {
+            out.push_str("select { ");
+            for (at, one) in all.iter().enumerate() {
+                out.push_str(if at > 0 { " [] " } else { "" });
+                let (gate, body) = match one {
+                    Alternative::When(test, body) => (guard(test), body),
+                    Alternative::Does(operation, body) => (line(&operation.kind), body),
+                };
+                out.push_str(&format!("{gate} |> "));
+                block(body, depth, out);
+            }
+            if let Some(body) = other {
+                out.push_str(" [] else |> ");
+                block(body, depth, out);
+            }
+            out.push_str(" }");
         }
         Kind::Spawn(handle, child) => {
             if let Some(handle) = handle {

@@ -1,6 +1,7 @@
 //! Whole values of a `struct`: assigned, declared by `let`, and compared, field by field.
 
 use super::ast::{Expr, Init, Kind, Op, Place, Stmt, Ty};
+use super::lex::Token;
 use super::parse::{Parsed, Parser};
 use super::sugar::{Base, Tree, bin};
 
@@ -13,6 +14,13 @@ impl Parser {
         };
         if let Some(kind) = self.object_statement()? {
             return Ok(Some(kind));
+        }
+        if word == "print" && matches!(self.tokens.get(self.at + 1), Some((Token::Text(_), _))) {
+            self.at += 2;
+            return Ok(Some(Kind::Skip));
+        }
+        if word == "select" && self.sign_after(1) == Some("{") {
+            return self.select().map(Some);
         }
         if word == "match" && self.word_after(1).is_some() {
             return self.match_statement().map(Some);

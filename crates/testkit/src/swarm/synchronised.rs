@@ -195,9 +195,44 @@ impl Maker {
         format!("let {name} = try {waits}; if {name} {{ {body}; {back} }}")
     }
 
+    fn select(&mut self, depth: usize) -> String {
+        let mut all = Vec::new();
+        for _ in 0..1 + self.rng.below(3) {
+            let gate = match self.rng.below(3) {
+                0 => self.message(),
+                1 => self.waits(),
+                _ => self.condition(),
+            };
+            let body = match self.rng.below(3) {
+                0 => self.statement(depth.saturating_sub(1)),
+                1 => "skip".into(),
+                _ => format!("{}; {}", self.assignment(), self.assignment()),
+            };
+            all.push(format!("{gate} |> {{ {body} }}"));
+        }
+        if self.rng.percent(40) {
+            all.push(format!("else |> {{ {} }}", self.assignment()));
+        }
+        format!("select {{ {} }}", all.join(" [] "))
+    }
+
+    /// A statement, perhaps with a label or a text to print before it.
     fn statement(&mut self, depth: usize) -> String {
+        let stmt = self.bare_statement(depth);
+        match self.rng.below(12) {
+            0 => {
+                self.names += 1;
+                format!("here{}: {stmt}", self.names)
+            }
+            1 => format!("print \"{{x}} {{y[1]}}\"; {stmt}"),
+            _ => stmt,
+        }
+    }
+
+    fn bare_statement(&mut self, depth: usize) -> String {
         let i = self.index();
-        match self.rng.below(20) {
+        match self.rng.below(22) {
+            20 | 21 => self.select(depth),
             15 | 16 => self.message(),
             17 => format!("{} |> {}", self.condition(), self.message()),
             18 if depth > 0 => {

@@ -347,7 +347,9 @@ impl<'a> Compiler<'a> {
             self.emit(Op::EndSimple);
         }
         exit += self.branch();
-        if !self.program.lowered.contains(&self.span) {
+        if !self.program.lowered.contains(&self.span)
+            || self.program.alternatives.contains(&test.span)
+        {
             self.code.tests.insert(exit, test.span);
         }
         if whole || absorb {

@@ -4,42 +4,22 @@ use mazurka_core::{Event, Mishap, MishapKind, ProcessId};
 
 use super::Machine;
 use crate::code::fault::Site;
-use crate::run::{Cpu, Deaf, Fuel, Log, Numbers, Plain, StepInProgress, evaluate};
+use crate::run::{Cpu, Deaf, Fuel, Listener, Log, Numbers, Plain, StepInProgress, evaluate};
+use crate::tell::scribe::Prints;
 
 impl Machine {
     /// Lets all processes do their local work before their first step.
     pub(super) fn start(&mut self) {
         let mut event = Event::new(ProcessId(0), 0);
+        let prints = !self.code.program.prints.is_empty();
         for process in 0..self.code.processes.len() as u32 {
-            let mut step = StepInProgress {
-                event: &mut event,
-                outcomes: &[],
-                fuel: Fuel::new(self.max_local),
-                patience: &self.patience,
-                log: Log::new(self.undo.len()),
-                recorder: self.recorder.as_deref_mut(),
-            };
-            let mut cpu = Cpu {
-                code: &self.code,
-                domain: &mut Numbers {
-                    plain: Plain,
-                    asked: &mut self.asked,
-                    listener: &mut Deaf,
-                },
-                step: &mut step,
-                cells: &mut self.state.cells,
-                processes: &mut self.state.processes,
-                table: &mut self.table,
-                undo: &mut self.undo,
-                operands: &mut self.operands,
-                dirty: &mut self.dirty,
-            };
-            // Local work cannot block, nor choose.
-            let started = cpu.start(ProcessId(process));
-            debug_assert_eq!(started, Ok(()));
-            self.operands.clear();
-            if let Some(recorder) = &mut self.recorder {
-                recorder.settle(started.is_ok());
+            match prints {
+                true => {
+                    let mut heard = Prints::default();
+                    self.start_process(process, &mut event, &mut heard);
+                    self.printed_at_start.push(heard.texts());
+                }
+                false => self.start_process(process, &mut event, &mut Deaf),
             }
         }
         self.undo.clear();
@@ -47,6 +27,39 @@ impl Machine {
         self.initial.extend(&event.mishaps);
         for invariant in 0..self.code.invariants.len() as u32 {
             self.initial.extend(self.broken_at_start(invariant));
+        }
+    }
+
+    fn start_process(&mut self, process: u32, event: &mut Event, listener: &mut impl Listener) {
+        let mut step = StepInProgress {
+            event,
+            outcomes: &[],
+            fuel: Fuel::new(self.max_local),
+            patience: &self.patience,
+            log: Log::new(self.undo.len()),
+            recorder: self.recorder.as_deref_mut(),
+        };
+        let mut cpu = Cpu {
+            code: &self.code,
+            domain: &mut Numbers {
+                plain: Plain,
+                asked: &mut self.asked,
+                listener,
+            },
+            step: &mut step,
+            cells: &mut self.state.cells,
+            processes: &mut self.state.processes,
+            table: &mut self.table,
+            undo: &mut self.undo,
+            operands: &mut self.operands,
+            dirty: &mut self.dirty,
+        };
+        // Local work cannot block, nor choose.
+        let started = cpu.start(ProcessId(process));
+        debug_assert_eq!(started, Ok(()));
+        self.operands.clear();
+        if let Some(recorder) = &mut self.recorder {
+            recorder.settle(started.is_ok());
         }
     }
 

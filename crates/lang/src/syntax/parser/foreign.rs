@@ -81,17 +81,11 @@ const FOREIGN_WORDS: &[(&str, &str)] = &[
         "sleep",
         "nothing is needed: there is no time here, and any process may be slow",
     ),
-    (
-        "print",
-        "a program prints nothing; `observe` and `assert` say what matters",
-    ),
-    (
-        "printf",
-        "a program prints nothing; `observe` and `assert` say what matters",
-    ),
+    ("print", "write `print \"client {me}: {x}\"`: runs show it"),
+    ("printf", "write `print \"client {me}: {x}\"`: runs show it"),
     (
         "println",
-        "a program prints nothing; `observe` and `assert` say what matters",
+        "write `print \"client {me}: {x}\"`: runs show it",
     ),
     (
         "return",
@@ -110,12 +104,9 @@ const FOREIGN_WORDS: &[(&str, &str)] = &[
     ("done", "close the block with `}`: `while e { … }`"),
     (
         "either",
-        "write `let k = choose(0..2); if k == 0 { … } else { … }`",
+        "write `select { true |> s [] true |> t }`, or `let k = choose(0..2); …`",
     ),
-    (
-        "select",
-        "write `let k = choose(0..2); if k == 0 { … } else { … }`, with a guard `e |> s` in a branch that waits",
-    ),
+    ("select", "write `select { e |> s [] f |> t }`"),
     ("loop", "write `while true { … }`"),
     ("repeat", "write `while e { … }`"),
     ("until", "write `while !e { … }`"),

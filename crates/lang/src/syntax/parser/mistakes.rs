@@ -236,7 +236,10 @@ impl<'s> Parser<'s> {
         }
         let next = self.token();
         if next.kind == Kind::Colon {
-            let help = format!("write `let {} = …`; there are no labels", name.text);
+            let help = format!(
+                "write `let {} = …`; a label stands before a statement",
+                name.text
+            );
             return self.unexpected_with("`:=`", Some(help));
         }
         self.report(

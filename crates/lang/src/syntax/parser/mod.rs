@@ -9,6 +9,7 @@ mod foreign;
 mod items;
 mod mistakes;
 mod quantified;
+mod select;
 mod stmt;
 mod types;
 
@@ -61,6 +62,7 @@ pub(crate) fn parse(source: &str) -> Parsed<'_> {
         words_reported: FxHashSet::default(),
         depth_reported: false,
         before_size: false,
+        in_select: false,
     };
     let file = parser.file();
     Parsed {
@@ -99,6 +101,8 @@ struct Parser<'s> {
     depth_reported: bool,
     /// Brackets behind the name here belong to the type around it.
     before_size: bool,
+    /// Whether it reads the alternatives of a `select`.
+    in_select: bool,
 }
 
 impl<'s> Parser<'s> {

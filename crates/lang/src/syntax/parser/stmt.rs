@@ -228,7 +228,7 @@ impl<'s> Parser<'s> {
 
     /// Whether what stands here is to be read as an expression first. `(` opens an
     /// expression iff an operator or a guard follows its partner.
-    fn at_expression(&self) -> bool {
+    pub(super) fn at_expression(&self) -> bool {
         match self.kind() {
             Kind::LParen => {
                 let after = self.token_at(self.partner_of(self.pos) + 1).kind;
@@ -241,7 +241,7 @@ impl<'s> Parser<'s> {
     }
 
     /// An assignment or a call, whose first expression has been read.
-    fn after_expression(&mut self, first: Expr<'s>) -> Parse<Stmt<'s>> {
+    pub(super) fn after_expression(&mut self, first: Expr<'s>) -> Parse<Stmt<'s>> {
         let start = first.span;
         match self.kind() {
             Kind::Assign | Kind::Equals => self.assignment(vec![first]),
@@ -338,7 +338,7 @@ impl<'s> Parser<'s> {
     }
 
     /// A statement that opens with a word or a bracket.
-    fn plain(&mut self) -> Parse<Stmt<'s>> {
+    pub(super) fn plain(&mut self) -> Parse<Stmt<'s>> {
         let start = self.token().span;
         let kind = match self.kind() {
             Kind::Skip => {
@@ -368,6 +368,19 @@ impl<'s> Parser<'s> {
             Kind::Spawn => StmtKind::Spawn(None, self.spawned()?),
             Kind::Ident if self.at_new() => StmtKind::Spawn(None, self.spawned()?),
             Kind::Ident if self.at_match() => self.match_stmt()?,
+            Kind::Ident if self.at_select() => self.select_stmt()?,
+            Kind::Ident if self.at_print() => {
+                self.bump();
+                match self.string() {
+                    Some(text) => StmtKind::Print(text),
+                    None => StmtKind::Poison,
+                }
+            }
+            Kind::Ident if self.at_label() => {
+                let name = self.name("a label")?;
+                self.bump();
+                StmtKind::Labelled(name, Box::new(self.stmt()?))
+            }
             Kind::Ident if self.leave_here().is_some() => self.leave()?,
             Kind::Join => {
                 self.bump();
@@ -542,6 +555,21 @@ impl<'s> Parser<'s> {
         Ok(StmtKind::Let { name, ty, init })
     }
 
+    /// Whether this is `print "…"`, and no name.
+    fn at_print(&self) -> bool {
+        self.at_word("print") && self.kind_after(1) == Kind::Str
+    }
+
+    /// Whether this is a label, `critical: x := 1`, and no declaration in the style of others.
+    fn at_label(&self) -> bool {
+        let [next, after] = [self.kind_after(2), self.kind_after(3)];
+        self.at(Kind::Ident)
+            && self.kind_after(1) == Kind::Colon
+            && self.text(self.token_at(self.pos + 1).span) == ":"
+            && next != Kind::TypeName
+            && !(next == Kind::Ident && matches!(after, Kind::Equals | Kind::Semi | Kind::RBrace))
+    }
+
     /// Whether this is `try lock(m)`, or the like, and no name.
     fn at_try(&self) -> bool {
         self.at_word("try") && matches!(self.kind_after(1), Kind::Ident | Kind::Lock)
@@ -550,13 +578,19 @@ impl<'s> Parser<'s> {
     /// `try s`, with where its result goes.
     fn tried(&mut self, kept: Kept<'s>) -> Parse<StmtKind<'s>> {
         self.bump();
-        let operation = self.deeper(Self::guarded)?;
+        // A choice around it is one of the whole statement.
+        let operation = self.deeper(Self::branch)?;
         Ok(StmtKind::Try(kept, Box::new(operation)))
     }
 
     /// Whether a name here is the word of a statement.
     fn at_worded(&self) -> bool {
-        self.at_new() || self.at_match() || self.leave_here().is_some()
+        self.at_new()
+            || self.at_match()
+            || self.at_select()
+            || self.at_print()
+            || self.at_label()
+            || self.leave_here().is_some()
     }
 
     /// `break`, `continue` or `return`, if this is no name: a name alone is no statement.

@@ -1,0 +1,265 @@
+//! `select { e |> s [] c ? x |> t [] else |> u }`: one of the alternatives that are open.
+//!
+//! It is lowered to an atomic block and what follows it. The block waits until an alternative is
+//! open, chooses one of those, and does what belongs to its step. Conditions are evaluated before
+//! anything is done, so none of them sees what another alternative would do.
+
+use mazurka_diagnostics::{Diagnostic, Span};
+
+use super::body::Body;
+use super::records::number;
+use super::synchronise::{Blocking, assign_all, binary, local, truth};
+use crate::check::hir::{BinaryOp, Expr, ExprKind, LocalId, Place, Stmt, StmtKind, Type};
+use crate::syntax::ast::{self, Alternative, Gate};
+
+/// An alternative: when it is open, what belongs to the step, and what follows.
+struct Way {
+    open: Expr,
+    step: Vec<Stmt>,
+    rest: Vec<Stmt>,
+    /// Its gate and the statement that belongs to the step.
+    span: Span,
+}
+
+/// The hidden locals of a `select`.
+struct Counters {
+    /// For each alternative whether it is open.
+    is_open: Vec<LocalId>,
+    /// How many are.
+    open: LocalId,
+    /// How many open ones come before the chosen one.
+    left: LocalId,
+    /// The chosen one.
+    which: LocalId,
+}
+
+impl<'s> Body<'_, 's> {
+    pub(super) fn select_stmt(
+        &mut self,
+        word: Span,
+        alternatives: &[Alternative<'s>],
+        other: Option<&[ast::Stmt<'s>]>,
+    ) -> StmtKind {
+        let ways: Vec<Option<Way>> = alternatives.iter().map(|one| self.way(one)).collect();
+        let other = other.map(|body| self.scoped(|inner| inner.alternative(body, true)));
+        let Some(ways) = ways.into_iter().collect::<Option<Vec<Way>>>() else {
+            return StmtKind::Skip;
+        };
+        if ways.is_empty() {
+            self.report(
+                Diagnostic::new("M0430", word, "a `select` without an alternative")
+                    .label("expected a condition or an operation that waits")
+                    .help("write `select { x > 0 |> s [] c ? y |> t }`"),
+            );
+            return StmtKind::Skip;
+        }
+        self.c.program.lowered.insert(word);
+        self.selected_way(word, ways, other)
+    }
+
+    fn way(&mut self, alternative: &Alternative<'s>) -> Option<Way> {
+        self.scoped(|body| {
+            let gate = match &alternative.gate {
+                Gate::When(test) => match &test.kind {
+                    ast::ExprKind::Call(verb, args) if body.is_operation(*verb, args) => {
+                        Err(body.tried_call(*verb, args, test.span))
+                    }
+                    _ => Ok(body.in_one_step(|body| body.condition(test, "a guard"))),
+                },
+                Gate::Does(operation) => Err(body.tried_operation(operation)),
+            };
+            let at = match &alternative.gate {
+                Gate::When(test) => test.span,
+                Gate::Does(operation) => operation.span,
+            };
+            let waits = gate.is_err();
+            let blocking = match gate {
+                Ok(guard) => Some(Blocking {
+                    guard,
+                    then: Vec::new(),
+                }),
+                Err(blocking) => {
+                    body.c.program.lowered.insert(at);
+                    blocking
+                }
+            };
+            let mut after = std::mem::take(&mut body.after);
+            let (first, rest) = body.alternative(&alternative.body, !waits);
+            let Blocking { guard, mut then } = blocking?;
+            then.append(&mut after);
+            let span = first.first().map_or(at, |stmt| at.to(stmt.span));
+            then.extend(first);
+            body.c.program.alternatives.insert(span);
+            Some(Way {
+                open: guard,
+                step: then,
+                rest,
+                span,
+            })
+        })
+    }
+
+    /// The statements of an alternative: what belongs to the step of a condition, and the others.
+    fn alternative(&mut self, body: &[ast::Stmt<'s>], joins: bool) -> (Vec<Stmt>, Vec<Stmt>) {
+        let list = match body {
+            [only] => match &only.kind {
+                ast::StmtKind::Block(list) => &list[..],
+                _ => body,
+            },
+            _ => body,
+        };
+        let joined = joins && list.first().is_some_and(is_simple);
+        let (mut first, mut rest) = (Vec::new(), Vec::new());
+        for (at, stmt) in list.iter().enumerate() {
+            match joined && at == 0 {
+                true => first.push(self.in_one_step(|body| body.stmt(stmt))),
+                false => rest.push(self.stmt(stmt)),
+            }
+        }
+        (first, rest)
+    }
+
+    fn selected_way(
+        &mut self,
+        span: Span,
+        ways: Vec<Way>,
+        other: Option<(Vec<Stmt>, Vec<Stmt>)>,
+    ) -> StmtKind {
+        let hidden = Counters {
+            is_open: ways
+                .iter()
+                .map(|_| self.hidden("is_open", Type::Bool))
+                .collect(),
+            open: self.hidden("open", Type::Int),
+            left: self.hidden("left", Type::Int),
+            which: self.hidden("which", Type::Int),
+        };
+        let size: usize = ways.iter().map(|way| way.open.size() * 2 + 16).sum();
+        self.c.grow(size, span);
+        let mut step = Vec::new();
+        if other.is_none() {
+            let any = ways.iter().map(|way| way.open.clone());
+            let any = any.reduce(|a, b| Expr {
+                span: a.span.to(b.span),
+                ..binary(BinaryOp::Or, a, b, Type::Bool)
+            });
+            let skip = Box::new(Stmt {
+                kind: StmtKind::Skip,
+                span,
+            });
+            let waits = any.map(|any| StmtKind::Guard(any, skip));
+            step.extend(waits.map(|kind| Stmt { kind, span }));
+        }
+        step.extend(choose_open(&hidden, &ways, span));
+        let has_else = other.is_some();
+        let (mut does, mut follows) = other.unwrap_or_default();
+        for (at, way) in ways.into_iter().enumerate().rev() {
+            let test = || Expr {
+                span: way.span,
+                ..equals(hidden.which, at as i64, span)
+            };
+            // Without `else` one of them is chosen, so behind the others it is the last one.
+            follows = match follows.is_empty() && !has_else && at + 1 == hidden.is_open.len() {
+                true => way.rest,
+                false => vec![Stmt {
+                    kind: StmtKind::If(test(), way.rest, follows),
+                    span,
+                }],
+            };
+            does = vec![Stmt {
+                kind: StmtKind::If(test(), way.step, does),
+                span: way.span,
+            }];
+        }
+        step.extend(does);
+        let kind = StmtKind::Atomic(step);
+        let mut all = vec![Stmt { kind, span }];
+        all.extend(follows);
+        StmtKind::Block(all)
+    }
+}
+
+/// Chooses one of the alternatives that are open, if any is.
+fn choose_open(hidden: &Counters, ways: &[Way], span: Span) -> Vec<Stmt> {
+    let stmt = |kind| Stmt { kind, span };
+    let set = |to, value| assign_all(vec![Place::Local(to)], vec![value], span);
+    let read = |from| local(from, span);
+    let plus = |of, more| binary(BinaryOp::Add, read(of), number(more, span), Type::Int);
+    let mut all = vec![
+        set(hidden.open, number(0, span)),
+        set(hidden.which, number(ways.len() as i64, span)),
+    ];
+    for (way, &is_open) in ways.iter().zip(&hidden.is_open) {
+        let open = vec![
+            set(is_open, truth(true, span)),
+            set(hidden.open, plus(hidden.open, 1)),
+        ];
+        let closed = vec![set(is_open, truth(false, span))];
+        all.push(stmt(StmtKind::If(way.open.clone(), open, closed)));
+    }
+    let choice = Expr {
+        kind: ExprKind::Choose(Box::new(number(0, span)), Box::new(read(hidden.open))),
+        ty: Type::Int,
+        span,
+    };
+    let mut chosen = vec![set(hidden.left, choice)];
+    for (at, &is_open) in (0..).zip(&hidden.is_open) {
+        let this = vec![set(hidden.which, number(at, span))];
+        let this = StmtKind::If(equals(hidden.left, 0, span), this, Vec::new());
+        let counts = vec![stmt(this), set(hidden.left, plus(hidden.left, -1))];
+        let is_open = Expr {
+            ty: Type::Bool,
+            ..read(is_open)
+        };
+        chosen.push(stmt(StmtKind::If(is_open, counts, Vec::new())));
+    }
+    let any = binary(BinaryOp::Ge, read(hidden.open), number(1, span), Type::Bool);
+    all.push(stmt(StmtKind::If(any, chosen, Vec::new())));
+    all
+}
+
+fn equals(of: LocalId, value: i64, span: Span) -> Expr {
+    let (of, value) = (local(of, span), number(value, span));
+    binary(BinaryOp::Eq, of, value, Type::Bool)
+}
+
+/// Whether a statement behind a condition belongs to its step.
+fn is_simple(stmt: &ast::Stmt<'_>) -> bool {
+    match &stmt.kind {
+        ast::StmtKind::Labelled(_, inner) => is_simple(inner),
+        ast::StmtKind::Atomic(body) => body.iter().all(never_waits),
+        ast::StmtKind::Skip
+        | ast::StmtKind::Assign(..)
+        | ast::StmtKind::Unlock(..)
+        | ast::StmtKind::Assert(..)
+        | ast::StmtKind::Assume(_) => true,
+        _ => false,
+    }
+}
+
+/// Whether a statement of an `atomic` block can only compute and assign: whether the step can be
+/// made must not depend on the alternative.
+fn never_waits(stmt: &ast::Stmt<'_>) -> bool {
+    match &stmt.kind {
+        ast::StmtKind::Skip
+        | ast::StmtKind::Assign(..)
+        | ast::StmtKind::Let { .. }
+        | ast::StmtKind::Unlock(..)
+        | ast::StmtKind::Assert(..)
+        | ast::StmtKind::Assume(_)
+        | ast::StmtKind::Error(_)
+        | ast::StmtKind::Print(_) => true,
+        ast::StmtKind::Labelled(..)
+        | ast::StmtKind::Block(_)
+        | ast::StmtKind::Atomic(_)
+        | ast::StmtKind::If(..)
+        | ast::StmtKind::Match(..)
+        | ast::StmtKind::While { .. }
+        | ast::StmtKind::For { .. } => {
+            let mut all = true;
+            stmt.for_each_inner(&mut |inner| all &= never_waits(inner));
+            all
+        }
+        _ => false,
+    }
+}

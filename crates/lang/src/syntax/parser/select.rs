@@ -1,0 +1,84 @@
+//! `select { e |> s [] c ? x |> t [] else |> u }`
+
+use super::super::ast::{Alternative, Gate, Stmt, StmtKind};
+use super::super::token::Kind;
+use super::{Parse, Parser};
+
+/// The alternatives of a `select`, and what stands behind `else`.
+type Alternatives<'s> = (Vec<Alternative<'s>>, Option<Vec<Stmt<'s>>>);
+
+impl<'s> Parser<'s> {
+    /// Whether this is `select {`, and no name.
+    pub(super) fn at_select(&self) -> bool {
+        self.at_word("select") && self.kind_after(1) == Kind::LBrace
+    }
+
+    /// `select { e |> s [] c ? x |> t [] else |> u }`
+    pub(super) fn select_stmt(&mut self) -> Parse<StmtKind<'s>> {
+        let word = self.bump().span;
+        let end = self.partner_of(self.pos);
+        self.bump();
+        let outer = std::mem::replace(&mut self.in_select, true);
+        let read = self.alternatives(end);
+        self.in_select = outer;
+        let (alternatives, other) = read?;
+        self.bump();
+        Ok(StmtKind::Select(word, alternatives, other))
+    }
+
+    fn alternatives(&mut self, end: usize) -> Parse<Alternatives<'s>> {
+        let (mut all, mut other) = (Vec::new(), None);
+        loop {
+            let next = self.separator_before(end).unwrap_or(end);
+            if self.eat(Kind::Else) {
+                self.expect(Kind::Guard, " after `else`")?;
+                other = Some(self.statements_up_to(next));
+            } else {
+                let gate = self.gate()?;
+                self.expect(Kind::Guard, " after the condition of an alternative")?;
+                let body = self.statements_up_to(next);
+                all.push(Alternative { gate, body });
+            }
+            if self.pos >= end {
+                return Ok((all, other));
+            }
+            if other.is_some() || self.pos != next {
+                let help = "alternatives stand apart with `[]`, and `else` is the last one";
+                return Err(self.unexpected_with("`[]` or `}`", Some(help.to_owned())));
+            }
+            self.bump();
+            self.bump();
+        }
+    }
+
+    /// Where the next `[]` stands that separates two alternatives of this `select`.
+    fn separator_before(&self, end: usize) -> Option<usize> {
+        let mut at = self.pos;
+        while at < end {
+            match self.token_at(at).kind {
+                Kind::LBracket if self.token_at(at + 1).kind == Kind::RBracket => return Some(at),
+                Kind::LBracket | Kind::LParen | Kind::LBrace => {
+                    at = self.partner_of(at).max(at) + 1;
+                }
+                _ => at += 1,
+            }
+        }
+        None
+    }
+
+    /// When an alternative is open.
+    fn gate(&mut self) -> Parse<Gate<'s>> {
+        if self.at(Kind::Lock) {
+            return Ok(Gate::Does(self.plain()?));
+        }
+        if !self.at_expression() {
+            let help = "an alternative is `e |> s`, `c ? x |> s`, `acquire(s) |> t` or the like";
+            return Err(self.unexpected_with("a condition or an operation", Some(help.to_owned())));
+        }
+        let first = self.expr()?;
+        match self.at(Kind::Guard) {
+            true => Ok(Gate::When(first)),
+            false => Ok(Gate::Does(self.after_expression(first)?)),
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! Hears a step as it is made, and writes down what its label says.
+
+use rustc_hash::FxHashSet;
+
+use crate::code::{Action, Code, Note, Op};
+use crate::run::{Heard, Listener};
+use crate::tell::pretty::Scope;
+use crate::tell::values::Facts;
+
+/// How many guards, and how many actions, of one step are told: a loop in an atomic block may have
+/// millions.
+const MOST_TOLD: usize = 100;
+
+/// Writes down what it hears.
+#[derive(Default)]
+pub(super) struct Scribe {
+    pub guards: Few<Condition>,
+    /// Whether a block is made as one step.
+    pub atomic: bool,
+    /// The alternative of a `select` that was chosen.
+    pub alternative: Option<String>,
+    pub actions: Few<NarratedAction>,
+    pub printed: Few<String>,
+    /// What the cells held when they were first read, in that order.
+    pub reads: Vec<(u32, i64)>,
+    read: FxHashSet<u32>,
+}
+
+/// The first of many, and how many more there are.
+pub(super) struct Few<T> {
+    pub first: Vec<T>,
+    pub more: usize,
+}
+
+impl<T> Default for Few<T> {
+    fn default() -> Self {
+        let (first, more) = (Vec::new(), 0);
+        Self { first, more }
+    }
+}
+
+impl<T> Few<T> {
+    /// Adds one; it is made only if it is told.
+    fn push(&mut self, make: impl FnOnce() -> T) {
+        match self.first.len() < MOST_TOLD {
+            true => self.first.push(make()),
+            false => self.more += 1,
+        }
+    }
+}
+
+/// The texts of a step, and how many more there are.
+pub(super) fn printed(all: Few<String>) -> Vec<String> {
+    let Few { mut first, more } = all;
+    if more > 0 {
+        first.push(format!("… and {more} more"));
+    }
+    first
+}
+
+/// Hears what is printed, and nothing else.
+#[derive(Default)]
+pub(crate) struct Prints {
+    texts: Few<String>,
+}
+
+impl Prints {
+    pub(crate) fn texts(self) -> Vec<String> {
+        printed(self.texts)
+    }
+}
+
+impl Listener for Prints {
+    const LISTENS: bool = true;
+
+    fn hear(&mut self, code: &Code, pc: u32, heard: Heard<'_>) {
+        if code.ops[pc as usize] == Op::Assert
+            && code.program.prints.contains(&code.spans[pc as usize])
+        {
+            self.texts.push(|| code.printed(pc, &heard));
+        }
+    }
+}
+
+/// A condition that let the step go the way it went.
+pub(super) struct Condition {
+    pub text: String,
+    /// Whether the step could have gone another way; otherwise it would have had to wait.
+    pub test: bool,
+}
+
+pub(super) enum NarratedAction {
+    Text(String),
+    /// Named when the step has been made.
+    Spawn,
+    Join(Option<i64>),
+}
+
+impl Listener for Scribe {
+    const LISTENS: bool = true;
+
+    fn hear(&mut self, code: &Code, pc: u32, heard: Heard<'_>) {
+        let op = code.ops[pc as usize];
+        let top = heard.operands.last().copied().unwrap_or(0);
+        let cell = |below: usize| match op {
+            Op::Load(cell) | Op::Store(cell) | Op::Fetch { cell, .. } => Some(cell),
+            Op::LoadAt(range) | Op::StoreAt(range) => {
+                let index = *heard
+                    .operands
+                    .get(heard.operands.len().checked_sub(below)?)?;
+                let inside = (0..i64::from(range.len)).contains(&index);
+                inside.then(|| range.first + index as u32)
+            }
+            _ => None,
+        };
+        if let (Op::Load(_) | Op::LoadAt(_) | Op::Fetch { .. }, Some(cell)) = (op, cell(1)) {
+            self.note_read(cell, heard.cells[cell as usize]);
+        }
+        self.atomic |= op == Op::BeginAtomic;
+        if op == Op::Assert && code.program.prints.contains(&code.spans[pc as usize]) {
+            self.printed.push(|| code.printed(pc, &heard));
+        }
+        if let (Op::JumpIfFalse(_), Some(span)) = (op, code.tests.get(&pc))
+            && top != 0
+            && code.program.alternatives.contains(span)
+        {
+            self.alternative = Some(code.words(*span));
+        }
+        let Some(note) = code.notes.get(&pc) else {
+            return;
+        };
+        let scope = Scope {
+            code,
+            layout: &code.layouts[code.bodies[pc as usize] as usize],
+            locals: heard.locals,
+        };
+        match note {
+            Note::Guard(_) if top == 0 => {}
+            // What it does then says it.
+            Note::Guard(guard) if code.program.lowered.contains(&guard.span) => {}
+            Note::Guard(guard) => self.guards.push(|| Condition {
+                text: scope.expr(guard),
+                test: false,
+            }),
+            Note::Test(test) => self.guards.push(|| Condition {
+                text: match top {
+                    0 => scope.negation(test),
+                    _ => scope.expr(test),
+                },
+                test: true,
+            }),
+            // Absorbed by a guard or not at all: then its accesses speak for it.
+            Note::Action(_) if op == Op::BeginSimple && !heard.open => {}
+            Note::Action(Action::Spawn) => self.actions.push(|| NarratedAction::Spawn),
+            Note::Action(Action::Join(handle)) => {
+                let handle = handle.and_then(|handle| scope.handle(handle));
+                self.actions.push(|| NarratedAction::Join(handle));
+            }
+            Note::Action(_) if code.program.lowered.contains(&code.spans[pc as usize]) => {
+                let text = code.words(code.spans[pc as usize]);
+                let last = self.actions.first.last();
+                if !matches!(last, Some(NarratedAction::Text(last)) if *last == text) {
+                    self.actions.push(|| NarratedAction::Text(text));
+                }
+            }
+            Note::Action(action) => self
+                .actions
+                .push(|| NarratedAction::Text(scope.action(action))),
+            Note::Read | Note::Write if heard.merged => {}
+            Note::Read => self.actions.push(|| {
+                let name =
+                    cell(1).map_or_else(|| "an element".to_owned(), |cell| code.cell_name(cell));
+                NarratedAction::Text(format!("read {name}"))
+            }),
+            Note::Write => self.actions.push(|| {
+                NarratedAction::Text(match cell(2) {
+                    Some(cell) => format!(
+                        "{} := {}",
+                        code.cell_name(cell),
+                        code.program.show(top, code.cell_type(cell))
+                    ),
+                    None => "write an element".to_owned(),
+                })
+            }),
+        }
+    }
+}
+
+impl Scribe {
+    fn note_read(&mut self, cell: u32, value: i64) {
+        if self.read.insert(cell) {
+            self.reads.push((cell, value));
+        }
+    }
+}
+
+impl Code {
+    /// What the `print` at an instruction shows.
+    fn printed(&self, pc: u32, heard: &Heard<'_>) -> String {
+        let Some(message) = self.messages.get(&pc) else {
+            return String::new();
+        };
+        let scope = Scope {
+            code: self,
+            layout: &self.layouts[self.bodies[pc as usize] as usize],
+            locals: heard.locals,
+        };
+        let facts = Facts {
+            scope,
+            cells: heard.cells,
+        };
+        facts.message(message, &[])
+    }
+}
