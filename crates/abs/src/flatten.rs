@@ -14,8 +14,9 @@
 //! Whether the feature model allows the product is asked in [`features`](crate::features).
 
 use mazurka_diagnostics::{Diagnostic, Span, nearest};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::delta_order::in_order;
 use crate::features;
 use crate::syntax::ast::{Class, Expr, ExprKind, Item, Method, Module, Name};
 use crate::syntax::parser::Model;
@@ -81,24 +82,30 @@ pub(crate) fn flatten(
 
 /// Drops hidden versions of methods that are not called: what they use may be gone.
 fn drop_unused(class: &mut Class) {
-    loop {
-        let mut called: Vec<String> = Vec::new();
-        for method in &mut class.methods {
-            visit::method(method, &mut |expr: &mut Expr| {
-                if let ExprKind::Sync(_, name, _) = &expr.kind {
-                    called.push(name.text.clone());
-                }
-            });
-        }
-        let before = class.methods.len();
-        class.methods.retain(|method| {
-            let name = &method.signature.name.text;
-            !name.contains('$') || called.contains(name)
+    let mut calls: FxHashMap<String, Vec<String>> = FxHashMap::default();
+    for method in &mut class.methods {
+        let called = calls.entry(method.signature.name.text.clone()).or_default();
+        visit::method(method, &mut |expr: &mut Expr| {
+            if let ExprKind::Sync(_, name, _) = &expr.kind
+                && is_hidden(&name.text)
+            {
+                called.push(name.text.clone());
+            }
         });
-        if class.methods.len() == before {
-            return;
-        }
     }
+    let names = calls.keys().filter(|name| !is_hidden(name));
+    let mut pending: Vec<String> = names.cloned().collect();
+    let mut used: FxHashSet<String> = FxHashSet::default();
+    while let Some(name) = pending.pop() {
+        pending.extend(calls.remove(&name).into_iter().flatten());
+        used.insert(name);
+    }
+    let used = |method: &Method| used.contains(&method.signature.name.text);
+    class.methods.retain(used);
+}
+
+fn is_hidden(method: &str) -> bool {
+    method.contains('$')
 }
 
 fn short(name: &str) -> &str {
@@ -341,7 +348,12 @@ impl Flattener<'_> {
             Some(when) => holds(when, &features),
         };
         let clauses: Vec<&DeltaClause> = line.clauses.iter().filter(wanted).collect();
-        for clause in self.in_order(&clauses) {
+        let (ordered, cyclic) = in_order(&clauses);
+        if let Some(first) = cyclic {
+            let message = format!("the delta `{}` comes after itself", first.text);
+            self.report("A0251", first.span, message, "take one `after` out");
+        }
+        for clause in ordered {
             self.apply(clause, &features);
         }
     }
@@ -420,26 +432,6 @@ impl Flattener<'_> {
                 one
             }
         }
-    }
-
-    /// The clauses in an order in which each comes after those that it names, else as written.
-    fn in_order<'c>(&mut self, clauses: &[&'c DeltaClause]) -> Vec<&'c DeltaClause> {
-        let mut open: Vec<&DeltaClause> = clauses.to_vec();
-        let mut done: Vec<&DeltaClause> = Vec::new();
-        while !open.is_empty() {
-            let free = |clause: &&DeltaClause| {
-                let waits = |after: &Name| open.iter().any(|other| other.delta.text == after.text);
-                !clause.after.iter().any(waits)
-            };
-            let Some(at) = open.iter().position(free) else {
-                let first = open[0].delta.clone();
-                let message = format!("the delta `{}` comes after itself", first.text);
-                self.report("A0251", first.span, message, "take one `after` out");
-                return done;
-            };
-            done.push(open.remove(at));
-        }
-        done
     }
 
     fn apply(&mut self, clause: &DeltaClause, features: &[Feature]) {

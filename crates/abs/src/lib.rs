@@ -19,6 +19,7 @@ mod check;
 mod claims;
 mod clock;
 mod code;
+mod delta_order;
 mod effects;
 mod features;
 mod flatten;

@@ -269,6 +269,7 @@ impl Hash for Value {
             Value::Data(data) => data.print.hash(hasher),
             Value::Bool(value) => value.hash(hasher),
             Value::Int(value) => value.hash(hasher),
+            Value::Float(value) => value.to_bits().hash(hasher),
             Value::Text(text) => text.hash(hasher),
             Value::Object(number) | Value::Future(number) => number.hash(hasher),
             other => other.rank().hash(hasher),

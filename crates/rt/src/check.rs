@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::fmt::Debug;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
+use std::process::{ExitCode, Termination};
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -38,10 +39,21 @@ use crate::{facts, hook, inputs, say, weak};
 ///     assert_eq!(x.load(SeqCst), 2); // not in all executions
 /// });
 /// ```
+///
+/// The closure may return a `Result`, as a function with `#[test]` may: an error is a failure.
+///
+/// ```
+/// mazurka_rt::model(|| {
+///     let number: u32 = "7".parse()?;
+///     assert_eq!(number, 7);
+///     Ok::<(), std::num::ParseIntError>(())
+/// });
+/// ```
 #[track_caller]
-pub fn model<F>(f: F)
+pub fn model<F, R>(f: F)
 where
-    F: Fn() + Send + Sync + 'static,
+    F: Fn() -> R + Send + Sync + 'static,
+    R: Termination,
 {
     Builder::new().check(f);
 }
@@ -80,9 +92,10 @@ where
 /// mazurka_rt::replay(|| panic!("as before"), "");
 /// ```
 #[track_caller]
-pub fn replay<F>(f: F, schedule: &str)
+pub fn replay<F, R>(f: F, schedule: &str)
 where
-    F: Fn() + Send + Sync + 'static,
+    F: Fn() -> R + Send + Sync + 'static,
+    R: Termination,
 {
     let builder = Builder {
         replay: Some(schedule.into()),
@@ -162,16 +175,17 @@ impl<T: Debug> Results<T> {
 impl Builder {
     /// Explores a closure; see [`model`].
     #[track_caller]
-    pub fn check<F>(&self, f: F) -> Summary
+    pub fn check<F, R>(&self, f: F) -> Summary
     where
-        F: Fn() + Send + Sync + 'static,
+        F: Fn() -> R + Send + Sync + 'static,
+        R: Termination,
     {
         let about = report::About {
             place: Location::caller(),
             body: std::any::type_name::<F>(),
             call: "replay",
         };
-        let body: Rc<dyn Fn()> = Rc::new(f);
+        let body = test_body(f);
         if let Some(replay) = self.replay_for(about.place) {
             return self.follow_any(body, replay, &about);
         }
@@ -541,6 +555,15 @@ impl Orders {
 
 /// The program has asked for an ordering weaker than sequential consistency.
 pub(crate) struct WeakOrder;
+
+/// Makes a closure of a test, which may return what a function with `#[test]` may: nothing, or a
+/// `Result`. An error fails the execution.
+pub(crate) fn test_body<R: Termination>(f: impl Fn() -> R + 'static) -> Rc<dyn Fn()> {
+    Rc::new(move || {
+        let success = f().report() == ExitCode::SUCCESS;
+        assert!(success, "the test returned an error");
+    })
+}
 
 /// Makes a closure that keeps what it returns.
 fn observed<T, F>(f: Rc<F>) -> (Rc<dyn Fn()>, Rc<Results<T>>)

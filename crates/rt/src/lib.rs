@@ -105,6 +105,7 @@ pub use mazurka_core::record::Advice;
 #[doc(hidden)]
 pub use mazurka_explore::Stateless as Algorithm;
 pub use mazurka_memory::Memory;
+pub use mazurka_rt_macros::test;
 pub use object::{Checked, Object, clients};
 pub use sample::{check_pct, check_random};
 #[cfg(feature = "symbolic")]

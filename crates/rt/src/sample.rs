@@ -6,6 +6,7 @@
 
 use std::ops::ControlFlow;
 use std::panic::Location;
+use std::process::Termination;
 use std::rc::Rc;
 
 use mazurka_core::{Bound, Execution, Kinds, Limits, Random, Schedule, StopReason};
@@ -16,6 +17,7 @@ use mazurka_explore::{
 use mazurka_memory::Drawing;
 
 use crate::builder::{Builder, Summary};
+use crate::check::test_body;
 use crate::check::{Orders, WeakOrder, fail, persevere};
 use crate::report;
 use crate::simulate::Simulator;
@@ -28,9 +30,10 @@ use crate::simulate::Simulator;
 /// check_random(|| thread::spawn(|| ()).join().unwrap(), 10);
 /// ```
 #[track_caller]
-pub fn check_random<F>(f: F, executions: u64)
+pub fn check_random<F, R>(f: F, executions: u64)
 where
-    F: Fn() + Send + Sync + 'static,
+    F: Fn() -> R + Send + Sync + 'static,
+    R: Termination,
 {
     Builder::new().check_random(f, executions);
 }
@@ -44,9 +47,10 @@ where
 /// check_pct(|| thread::spawn(|| ()).join().unwrap(), 10, 2);
 /// ```
 #[track_caller]
-pub fn check_pct<F>(f: F, executions: u64, depth: usize)
+pub fn check_pct<F, R>(f: F, executions: u64, depth: usize)
 where
-    F: Fn() + Send + Sync + 'static,
+    F: Fn() -> R + Send + Sync + 'static,
+    R: Termination,
 {
     Builder::new().check_pct(f, executions, depth);
 }
@@ -54,24 +58,26 @@ where
 impl Builder {
     /// Runs a closure under random schedules; see [`check_random()`].
     #[track_caller]
-    pub fn check_random<F>(&self, f: F, executions: u64) -> Summary
+    pub fn check_random<F, R>(&self, f: F, executions: u64) -> Summary
     where
-        F: Fn() + Send + Sync + 'static,
+        F: Fn() -> R + Send + Sync + 'static,
+        R: Termination,
     {
         self.sample(f, executions, Uniform, None)
     }
 
     /// Runs a closure under schedules with random priorities; see [`check_pct()`].
     #[track_caller]
-    pub fn check_pct<F>(&self, f: F, executions: u64, depth: usize) -> Summary
+    pub fn check_pct<F, R>(&self, f: F, executions: u64, depth: usize) -> Summary
     where
-        F: Fn() + Send + Sync + 'static,
+        F: Fn() -> R + Send + Sync + 'static,
+        R: Termination,
     {
         self.sample(f, executions, Priorities::new(depth), Some(depth))
     }
 
     #[track_caller]
-    fn sample<F>(
+    fn sample<F, R>(
         &self,
         f: F,
         executions: u64,
@@ -79,7 +85,8 @@ impl Builder {
         depth: Option<usize>,
     ) -> Summary
     where
-        F: Fn() + Send + Sync + 'static,
+        F: Fn() -> R + Send + Sync + 'static,
+        R: Termination,
     {
         let about = report::About {
             place: Location::caller(),
@@ -90,7 +97,7 @@ impl Builder {
             return self.check(f);
         }
         let most = self.max_executions.unwrap_or(u64::MAX).min(executions);
-        let body: Rc<dyn Fn()> = Rc::new(f);
+        let body = test_body(f);
         self.under_model(
             |this, orders| {
                 this.draw(

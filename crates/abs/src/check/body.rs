@@ -128,13 +128,13 @@ impl Checker<'_> {
     }
 
     pub(super) fn constant(&mut self, value: Value) -> u32 {
-        let known = self.out.constants.iter().position(|known| {
-            *known == value && std::mem::discriminant(known) == std::mem::discriminant(&value)
-        });
-        known.unwrap_or_else(|| {
-            self.out.constants.push(value);
-            self.out.constants.len() - 1
-        }) as u32
+        let constants = &mut self.out.constants;
+        // Values of two kinds may be equal.
+        let key = (std::mem::discriminant(&value), value.clone());
+        *{ self.out.constant_numbers.entry(key) }.or_insert_with(|| {
+            constants.push(value);
+            constants.len() as u32 - 1
+        })
     }
 
     pub(super) fn emit_value(&mut self, value: Value, span: Span) {

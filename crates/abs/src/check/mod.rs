@@ -14,6 +14,8 @@ mod rules;
 mod stmt;
 mod times;
 
+use std::mem::Discriminant;
+
 use mazurka_core::Fairness;
 use mazurka_diagnostics::Diagnostic;
 use mazurka_diagnostics::Span;
@@ -244,6 +246,7 @@ struct Output {
     spans: Vec<Span>,
     handlers: Vec<Handler>,
     constants: Vec<Value>,
+    constant_numbers: FxHashMap<(Discriminant<Value>, Value), u32>,
     functions: Vec<FunctionInfo>,
     classes: Vec<ClassInfo>,
     method_numbers: FxHashMap<String, u32>,

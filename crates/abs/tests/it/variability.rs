@@ -415,3 +415,33 @@ product P (A);";
     let codes: Vec<_> = mistakes.iter().map(|mistake| mistake.code).collect();
     assert_eq!(codes, ["A0252"], "{mistakes:#?}");
 }
+
+/// A product line whose deltas replace one method, each after the one before it. The last is listed
+/// first.
+fn many_deltas(count: usize, last: &str) -> String {
+    let mut source = "module M; interface I { Int m(); }
+class C implements I { Int m() { return 0; } }
+{ I c = new C(); Int n = await c!m(); println(toString(n)); }\n"
+        .to_owned();
+    for at in 0..count {
+        let body = match at + 1 == count {
+            true => last,
+            false => "Int n = original(); return n + 1;",
+        };
+        let method = format!("modifies Int m() {{ {body} }}");
+        source += &format!("delta D{at}; uses M; modifies class C {{ {method} }}\n");
+    }
+    source += "productline L; features F;\n";
+    for at in (1..count).rev() {
+        source += &format!("delta D{at} after D{} when F;\n", at - 1);
+    }
+    source + "delta D0 when F; product P (F);"
+}
+
+#[test]
+fn thousands_of_deltas_are_applied_in_order() {
+    let all = many_deltas(100, "Int n = original(); return n * 2;");
+    prints(&all, Some("P"), "198\n");
+    // What is replaced is dropped. Each clause is looked at once, not once for each other one.
+    prints(&many_deltas(4000, "return 7;"), Some("P"), "7\n");
+}

@@ -57,7 +57,7 @@ pub(crate) struct Path {
     nodes: Vec<PathNode>,
     /// The candidates of all states; those of one state in the order of names.
     candidates: Vec<Candidate>,
-    catalogue: Catalogue,
+    pub catalogue: Catalogue,
     /// Whether a process that has been run sleeps.
     sleeps: bool,
 }
@@ -233,7 +233,7 @@ impl Path {
             self.candidates.truncate(node.first);
         }
         if let Some(parent) = self.nodes.last_mut() {
-            let claims = self.catalogue.number(event.process, &event.claims);
+            let claims = self.catalogue.number_of_event(event, single(&event.claims));
             self.candidates[parent.active].claims = claims;
             parent.again = next_outcomes(event);
         }

@@ -318,7 +318,7 @@ pub(crate) enum Gate<'s> {
     /// Where it holds, or, if it is a call, where that operation need not wait.
     When(Expr<'s>),
     /// Where the operation need not wait; it is done then.
-    Does(Stmt<'s>),
+    Does(Box<Stmt<'s>>),
 }
 
 /// Where a result goes.

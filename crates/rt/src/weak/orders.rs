@@ -7,6 +7,7 @@
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::Termination;
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -22,6 +23,7 @@ use super::inputs;
 use super::program::WeakProgram;
 use super::search::{Explored, Way};
 use crate::builder::{Builder, explain};
+use crate::check::test_body;
 use crate::world::{Place, World};
 
 /// Tells which orderings of a test are too weak, if it fails, or stronger than needed, if it
@@ -48,9 +50,10 @@ use crate::world::{Place, World};
 /// # Panics
 ///
 /// If the test cannot be explored under the model.
-pub fn orderings<F>(f: F) -> Orderings
+pub fn orderings<F, R>(f: F) -> Orderings
 where
-    F: Fn() + Send + Sync + 'static,
+    F: Fn() -> R + Send + Sync + 'static,
+    R: Termination,
 {
     Builder::new().orderings(f)
 }
@@ -373,13 +376,14 @@ fn ordering_of(order: MemoryOrder) -> Ordering {
 impl Builder {
     /// Tells which orderings of a test are too weak or stronger than needed; see [`orderings()`].
     /// The limits on executions and steps are for each search, that on time for all together.
-    pub fn orderings<F>(&self, f: F) -> Orderings
+    pub fn orderings<F, R>(&self, f: F) -> Orderings
     where
-        F: Fn() + Send + Sync + 'static,
+        F: Fn() -> R + Send + Sync + 'static,
+        R: Termination,
     {
         let memory = self.graph_model().unwrap_or(Memory::Rc11);
         let asked = self.clone().memory(memory);
-        let advised = asked.advise(Rc::new(f), memory);
+        let advised = asked.advise(test_body(f), memory);
         advised.unwrap_or_else(|refused| refused.fail(memory))
     }
 

@@ -1,5 +1,6 @@
 //! The integration tests of this crate, as one program: linking is most of what `cargo test` costs.
 
+mod attribute;
 mod behaviour;
 mod counts;
 mod crowd;

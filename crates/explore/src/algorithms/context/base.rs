@@ -5,6 +5,7 @@ use mazurka_core::{Event, Execution, ProcessId};
 use crate::algorithms::path::Mark;
 use crate::algorithms::source::Source;
 use crate::drive::driver::{End, Policy};
+use crate::relations::catalogue::{Catalogue, single};
 use crate::relations::order::Order;
 use crate::relations::set::Set;
 
@@ -20,6 +21,12 @@ pub(crate) trait Base<S: Set> {
 
     /// The current execution.
     fn order(&self) -> &Order<S>;
+
+    /// The claims of steps, by number.
+    fn catalogue(&self) -> &Catalogue;
+
+    /// Returns the number of an event's claims in the catalogue.
+    fn number_of(&mut self, event: &Event) -> u32;
 
     /// Whether a run has more events than the sets have room for.
     fn overflowed(&self) -> bool;
@@ -92,6 +99,15 @@ impl<S: Set> Base<S> for Source<S> {
 
     fn order(&self) -> &Order<S> {
         &self.order
+    }
+
+    fn catalogue(&self) -> &Catalogue {
+        &self.path.catalogue
+    }
+
+    fn number_of(&mut self, event: &Event) -> u32 {
+        let catalogue = &mut self.path.catalogue;
+        catalogue.number_of_event(event, single(&event.claims))
     }
 
     fn overflowed(&self) -> bool {

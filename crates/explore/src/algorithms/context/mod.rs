@@ -80,7 +80,7 @@ mod trip;
 mod wants;
 
 use crate::drive::driver::{End, Policy};
-use crate::relations::catalogue::{Catalogue, conflict, single};
+use crate::relations::catalogue::conflict;
 use crate::relations::set::{Set, for_each};
 pub(crate) use base::{Base, Rank};
 use meter::Meter;
@@ -139,7 +139,6 @@ pub(crate) struct Context<S, B> {
     meter: Meter,
     sequences: Sequences,
     wants: Wants,
-    catalogue: Catalogue,
     /// The states of the run that may have a process outside the backtrack set.
     open: S,
     /// The steps of the run.
@@ -169,7 +168,6 @@ impl<S: Set, B: Base<S>> Context<S, B> {
             meter: Meter::new(),
             sequences: Sequences::default(),
             wants: Wants::default(),
-            catalogue: Catalogue::new(),
             open: S::default(),
             made: Vec::new(),
             discards: 0,
@@ -402,7 +400,7 @@ impl<E: Semantics, S: Set, B: Base<S>> Policy<E> for Context<S, B> {
             }
             Some(event) => {
                 let adds = self.meter.push(program);
-                let claims = self.catalogue.number_of_event(event, single(&event.claims));
+                let claims = self.base.number_of(event);
                 SequenceStep::push(&mut self.made, event, claims);
                 self.discards += usize::from(discards(event));
                 if self.discards > 0 {
@@ -436,7 +434,7 @@ impl<E: Semantics, S: Set, B: Base<S>> Policy<E> for Context<S, B> {
                 claims: self.made[depth - 1].claims,
                 adds: self.meter.added(depth - 1),
             };
-            self.sequences.hand_down(made, &self.catalogue);
+            self.sequences.hand_down(made, self.base.catalogue());
         }
         steps
     }

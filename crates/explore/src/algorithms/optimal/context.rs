@@ -12,6 +12,7 @@ use super::{AGAIN, FRESH, Optimal};
 use crate::algorithms::context::{Base, Rank};
 use crate::algorithms::naive::next_outcomes;
 use crate::drive::driver::{End, Policy};
+use crate::relations::catalogue::{Catalogue, single};
 use crate::relations::order::Order;
 use crate::relations::set::{Set, for_each};
 
@@ -56,6 +57,14 @@ impl<S: Set> Base<S> for Optimal<S> {
 
     fn order(&self) -> &Order<S> {
         &self.order
+    }
+
+    fn catalogue(&self) -> &Catalogue {
+        &self.catalogue
+    }
+
+    fn number_of(&mut self, event: &Event) -> u32 {
+        self.catalogue.number_of_event(event, single(&event.claims))
     }
 
     fn overflowed(&self) -> bool {

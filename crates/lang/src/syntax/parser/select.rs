@@ -69,7 +69,7 @@ impl<'s> Parser<'s> {
     /// When an alternative is open.
     fn gate(&mut self) -> Parse<Gate<'s>> {
         if self.at(Kind::Lock) {
-            return Ok(Gate::Does(self.plain()?));
+            return Ok(Gate::Does(Box::new(self.plain()?)));
         }
         if !self.at_expression() {
             let help = "an alternative is `e |> s`, `c ? x |> s`, `acquire(s) |> t` or the like";
@@ -78,7 +78,7 @@ impl<'s> Parser<'s> {
         let first = self.expr()?;
         match self.at(Kind::Guard) {
             true => Ok(Gate::When(first)),
-            false => Ok(Gate::Does(self.after_expression(first)?)),
+            false => Ok(Gate::Does(Box::new(self.after_expression(first)?))),
         }
     }
 }
