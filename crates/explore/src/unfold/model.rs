@@ -247,9 +247,9 @@ impl Model {
         local.map_or(NOT_ENDED, |local| self.ending_in(local))
     }
 
-    /// Returns the outcomes of a step to try next, if it chooses: the first ones, or those after the
-    /// last known ones. What a step reads depends on what it chooses, so of the known steps that fit
-    /// a state the first one may be missing.
+    /// Returns the outcomes of a step to try next, if it chooses: the first ones, or those after
+    /// the last known ones. What a step reads depends on what it chooses, so of the known steps
+    /// that fit a state the first one may be missing.
     pub fn untried(&self, steps: &[u32]) -> Option<SmallVec<[i64; 1]>> {
         let later = |&step: &u32| {
             let step = self.step(step);
