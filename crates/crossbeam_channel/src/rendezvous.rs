@@ -23,7 +23,7 @@ struct State<T> {
 }
 
 struct Party<T> {
-    /// Whom to claim; none if the thread waits for this operation alone.
+    /// Claims the thread; none if it waits for this operation alone.
     watcher: Option<Watcher>,
     packet: Arc<Packet<T>>,
 }

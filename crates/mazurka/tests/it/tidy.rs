@@ -203,6 +203,7 @@ fn the_runtime_is_light() {
         "mazurka-explore",
         "mazurka-history",
         "mazurka-memory",
+        "mazurka-rt-macros",
         "mazurka-smt",
     ];
     assert_eq!(dependencies("rt"), all);
