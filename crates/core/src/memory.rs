@@ -166,4 +166,21 @@ pub trait WeakMemory: Execution {
 
     /// Changes the value of a cell, outside of all steps.
     fn set_value(&mut self, cell: u32, value: i64);
+
+    /// The condition over values that are not known which the next step of a process decides, as a
+    /// number, if it does no more than that. Its outcomes are 0, that it does not hold, and 1.
+    fn question(&mut self, _process: ProcessId) -> Option<u32> {
+        None
+    }
+
+    /// How many such conditions the last step has decided.
+    fn decisions(&self) -> u32 {
+        0
+    }
+
+    /// Whether there are values for which conditions, by their numbers, have these truths. Where
+    /// that is not known, the answer is no, and the program remembers it.
+    fn is_feasible(&mut self, _decided: &[(u32, bool)]) -> bool {
+        true
+    }
 }

@@ -215,9 +215,9 @@ pub enum Refused {
     /// It has no executions under a weak memory model.
     #[error("under a weak memory model: {0}")]
     Weak(#[from] NotWeak),
-    /// It has unknown values, which weak memory models are not explored with.
+    /// It has unknown values, and results or orders are to be compared under a weak memory model.
     #[error(
-        "under a weak memory model all values have to be known: give the initial values (--set) and use no `input()`"
+        "under a weak memory model `orders` and determinism need all values: give the initial values (--set) and use no `input()`, or leave out determinism (`allows nondeterminism`)"
     )]
     WeakUnknowns,
     /// Orders where they mean nothing.

@@ -131,6 +131,12 @@ impl ForAll {
         let machine = symbolic_machine(&self.code, options, Patience::default())?;
         Ok(machine.starting_in_any_order().with_branches_apart())
     }
+
+    /// The same for execution graphs.
+    pub fn for_graphs(&self, options: &Options) -> Result<SymbolicMachine, Refused> {
+        let machine = symbolic_machine(&self.code, options, Patience::default())?;
+        Ok(machine.with_conditions_apart())
+    }
 }
 
 /// How a machine is made for all values.

@@ -26,17 +26,19 @@
 mod orders;
 mod search;
 mod tell;
+mod unknowns;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mazurka_core::record::{Kind, KindsRecord, Record, Run, VERSION, Witness};
+use mazurka_core::record::{Binding, Kind, KindsRecord, Record, Run, VERSION, Witness};
 use mazurka_core::{Bound, Counts, Kinds, Scope, StopReason, Verdict};
 use mazurka_explore::{Algorithm, Budget, Watch};
 use mazurka_lang::Code;
 
 use crate::replay::Recording;
 use crate::run::{Plan, RunError, RunRecord};
+use crate::unknowns::given;
 use crate::{Options, Program, Refused};
 
 pub use mazurka_memory::Memory;
@@ -55,11 +57,20 @@ impl Program {
             return Err(Refused::NativeWeak);
         }
         let code = self.language.maz().ok_or(Refused::NotMaz)?;
-        if !self.unknowns().is_empty() {
-            return Err(Refused::WeakUnknowns);
-        }
         code.accesses_are_steps()?;
         Ok(code)
+    }
+
+    /// The same with values for what is unknown, by name; others are 0.
+    fn weak_code_with(&self, given: &[(String, i128)]) -> Result<Arc<Code>, Refused> {
+        let code = self.weak_code()?;
+        if self.unknowns().is_empty() {
+            return Ok(Arc::clone(code));
+        }
+        // A `u64` is kept as the bits of an `i64`.
+        let given = given.iter();
+        let given = given.map(|(name, value)| (name.as_str(), *value as i64));
+        Ok(Arc::new(code.with_inputs(given)))
     }
 
     /// `check`, `explore` or `orders` under a weak memory model.
@@ -76,7 +87,11 @@ impl Program {
         let options = &self.covering(options).started();
         let budget = Budget::new(&options.limits);
         let question = self.question(wanted, code, options);
-        let answer = question.ask(watch)?;
+        let unknown = !self.unknowns().is_empty();
+        let answer = match unknown {
+            true => question.ask_for_all(watch)?,
+            false => question.ask(watch)?,
+        };
         let races = answer.races;
         let outcome = Outcome::new(command, &question, answer, budget.elapsed());
         let mut record = self.weak_record(memory, options, outcome);
@@ -90,7 +105,7 @@ impl Program {
             ..options.clone()
         };
         self.remark(&mut record, &remarks);
-        if command == "check" && record.verdict == Verdict::Violated {
+        if command == "check" && record.verdict == Verdict::Violated && !unknown {
             let steps = record.counts.steps.max(LEAST_STEPS_FOR_ORDERS);
             record.stronger = Self::stronger(question, steps, budget, watch);
             record.seconds = budget.elapsed().as_secs_f64();
@@ -181,7 +196,7 @@ impl Program {
         options: &Options,
     ) -> Result<RunRecord, RunError> {
         let start = Instant::now();
-        let code = self.weak_code()?;
+        let code = &self.weak_code_with(&options.inputs)?;
         let narrator = Narrator {
             code,
             memory,
@@ -197,7 +212,12 @@ impl Program {
             run,
             ready,
             witnesses,
+            machine,
         } = told.map_err(RunError::WeakSchedule)?;
+        if !self.unknowns().is_empty() {
+            // What an input is, is known where it is asked for.
+            machine.check_inputs(&options.inputs)?;
+        }
         let steps = run.steps.len() as u64;
         let outcome = Outcome {
             command: "run",
@@ -243,18 +263,28 @@ impl Program {
     ) -> Result<Record, NotAgain> {
         let old = &recording.record;
         let start = Instant::now();
-        let code = self.weak_code().map_err(|why| NotAgain(why.to_string()))?;
-        let narrator = Narrator {
-            code,
-            memory,
-            local: options.limits.local,
+        let code = |inputs: &[Binding]| {
+            let given: Vec<_> = inputs.iter().filter_map(given).collect();
+            let code = self.weak_code_with(&given);
+            code.map_err(|why| NotAgain(why.to_string()))
         };
+        let local = options.limits.local;
         let mut witnesses = Vec::new();
         for witness in &old.witnesses {
+            let narrator = Narrator {
+                code: &code(&witness.inputs())?,
+                memory,
+                local,
+            };
             witnesses.push(narrator.again(witness).map_err(NotAgain)?);
         }
         let mut runs: Vec<&Run> = witnesses.iter().flat_map(|witness| &witness.runs).collect();
         if let (Some(run), true) = (&recording.run, runs.is_empty()) {
+            let narrator = Narrator {
+                code: &code(&run.inputs)?,
+                memory,
+                local,
+            };
             narrator.compare(run).map_err(NotAgain)?;
             runs.push(run);
         }

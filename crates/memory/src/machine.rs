@@ -4,11 +4,15 @@
 //! lets it read is put into its cell, so the cells of the machine hold nothing of their own.
 //! Without spawn and join each thread has a machine for itself, and is taken back without the
 //! others.
+//!
+//! Where values are not known, a condition over them is a step of its own, a decision of the graph,
+//! and one machine makes the steps of all threads. A step that decides beside its access, as a
+//! guard over such a value would, is one that does several things.
 
 use mazurka_core::{Access, AccessKind, Claims, Mishap, ProcessId, Status, Wait, WeakMemory};
 
 use crate::graph::Graph;
-use crate::program::{Action, Effect, Loc, Program, ThreadId, Value};
+use crate::program::{Action, Decision, Effect, Loc, Program, ThreadId, Value};
 
 /// What an answer has changed.
 #[derive(Clone, Copy, Debug)]
@@ -64,6 +68,8 @@ pub struct Threads<M, const APART: bool> {
     several: bool,
     claims: Claims,
     joins: Vec<ProcessId>,
+    /// The decisions that the machine is asked about.
+    decided: Vec<(u32, bool)>,
 }
 
 /// What a step does, found by making it and taking it back.
@@ -100,6 +106,7 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
             several: false,
             claims: Claims::new(),
             joins: Vec::new(),
+            decided: Vec::new(),
         }
     }
 
@@ -145,10 +152,16 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         }
         let claim = self.claim(thread);
         let lock = claim.and_then(|claim| self.prepare(thread, claim, value));
-        // Only the answer to a choice is not 0 where nothing is touched.
-        let outcome = (claim.is_none() && value > 0).then(|| self.outcome(thread, value));
+        let decides = claim.is_none() && matches!(self.pending(thread), Action::Decide { .. });
+        let outcome = match decides {
+            true => Some(value),
+            // Only the answer to a choice is not 0 where nothing is touched.
+            false => (claim.is_none() && value > 0).then(|| self.outcome(thread, value)),
+        };
         let made = make(self.machine(thread), process(thread), outcome.as_slice());
         debug_assert!(made, "a step that was offered");
+        let decided = self.machine(thread).decisions();
+        self.several |= decided != u32::from(decides);
         self.count_answer(thread);
         self.joined[thread.index()] = 0;
         if let Some((cell, acquired)) = lock {
@@ -205,7 +218,7 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         let access = writes.or(claims.first()).copied();
         self.several |= claims
             .iter()
-            .any(|one| access.map(|a| a.first) != Some(one.first));
+            .any(|one| access.map(|a| a.first) != Some(one.first) || one.len != 1);
         self.claims = claims;
         let claim = access.map(|access| (access.first, access.kind));
         self.known(thread).claim = Some(claim);
@@ -250,13 +263,17 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         if let Some((cell, _)) = cell {
             probe.value = machine.value(cell);
         }
+        let several = things > 1 || machine.decisions() > 0;
         machine.back_to(depth);
-        self.several |= things > 1;
+        self.several |= several;
         Some(probe)
     }
 
     /// What a process that is alive wants to do.
     fn alive(&mut self, thread: ThreadId) -> Action {
+        if let Some(question) = self.machine(thread).question(process(thread)) {
+            return Action::Decide { question };
+        }
         let claim = self.claim(thread);
         let wait = self.machine(thread).wait(process(thread));
         match claim {
@@ -448,6 +465,7 @@ fn process(thread: ThreadId) -> ProcessId {
 impl<M: WeakMemory, const APART: bool> Program for Threads<M, APART> {
     const INDEPENDENT: bool = APART;
     const NUMBERED_AS_MET: bool = true;
+    const DECIDES_LOCALLY: bool = true;
 
     fn initial_threads(&self) -> u32 {
         self.initial_threads
@@ -486,6 +504,17 @@ impl<M: WeakMemory, const APART: bool> Program for Threads<M, APART> {
             Some((_, effect)) => effect,
             None => self.effect(thread, cell, read).0,
         }
+    }
+
+    fn decide(&mut self, made: &[Decision], question: u32, after: Option<Value>) -> Option<Value> {
+        let from = after.map_or(0, |after| after + 1);
+        (from..2).find(|&side| {
+            let made = made.iter().map(|it| (it.question, it.outcome == 1));
+            self.decided.clear();
+            self.decided.extend(made);
+            self.decided.push((question, side == 1));
+            self.machines[0].is_feasible(&self.decided)
+        })
     }
 
     fn answer(&mut self, thread: ThreadId, value: Value) {

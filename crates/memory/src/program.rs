@@ -215,6 +215,11 @@ pub trait Program {
     /// numbers them in the order of its own steps.
     const NUMBERED_AS_MET: bool = false;
 
+    /// Whether a decision belongs to the access of its thread before it, as local work does: what
+    /// is discarded there is discarded with everything after that access, and a schedule to the
+    /// access has the decisions that follow it.
+    const DECIDES_LOCALLY: bool = false;
+
     /// How many threads run from the start: those with the least numbers.
     fn initial_threads(&self) -> u32;
 
@@ -267,6 +272,7 @@ pub trait Program {
 impl<P: Program> Program for &mut P {
     const INDEPENDENT: bool = P::INDEPENDENT;
     const NUMBERED_AS_MET: bool = P::NUMBERED_AS_MET;
+    const DECIDES_LOCALLY: bool = P::DECIDES_LOCALLY;
 
     fn initial_threads(&self) -> u32 {
         (**self).initial_threads()

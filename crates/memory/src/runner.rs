@@ -27,6 +27,7 @@ pub(crate) struct Runner<P> {
 }
 
 /// Whether an action makes an event.
+#[inline]
 fn fits(action: Action, event: &Event) -> bool {
     let kinds: &[Kind] = match action {
         Action::Read { .. } => &[Kind::Load],

@@ -77,20 +77,28 @@ impl Schedule {
         Self::until(graph, until, None)
     }
 
-    /// The steps that lead to where a thread is, and no others.
-    pub(crate) fn to(graph: &Graph, thread: ThreadId) -> Self {
+    /// The steps that lead to where a thread is, and no others, but for decisions that follow one
+    /// of them, if these belong to it.
+    pub(crate) fn to(graph: &Graph, thread: ThreadId, decides: bool) -> Self {
         let mut until = vec![0; graph.threads() as usize];
         if let Some(tip) = graph.tip(thread) {
             include(&mut until, graph.clock(tip, PORF));
         }
+        if decides {
+            include_decisions(&mut until, graph);
+        }
         Self::until(graph, until, None)
     }
 
-    /// The steps that lead to two events, the second of which comes last.
-    pub(crate) fn to_both(graph: &Graph, first: Slot, second: Slot) -> Self {
+    /// The same for two events, the second of which comes last.
+    pub(crate) fn to_both(graph: &Graph, events: (Slot, Slot), decides: bool) -> Self {
+        let (first, second) = events;
         let mut until = vec![0; graph.threads() as usize];
         include(&mut until, graph.clock(first, PORF));
         include(&mut until, graph.clock(second, PORF));
+        if decides {
+            include_decisions(&mut until, graph);
+        }
         let last = graph.event(second);
         Self::until(graph, until, Some((last.thread, last.index)))
     }
@@ -137,6 +145,22 @@ impl Schedule {
 fn include(until: &mut [u32], clock: &[u32]) {
     for (until, &count) in until.iter_mut().zip(clock) {
         *until = count.max(*until);
+    }
+}
+
+/// Adds the decisions that follow events of a prefix, or the start of a thread that it has started.
+fn include_decisions(until: &mut [u32], graph: &Graph) {
+    for thread in (0..graph.threads()).map(ThreadId) {
+        let spawn = graph.spawn_of(thread).map(|spawn| graph.event(spawn));
+        let started = spawn.is_none_or(|spawn| spawn.index < until[spawn.thread.index()]);
+        let events = graph
+            .thread(thread)
+            .iter()
+            .skip(until[thread.index()] as usize);
+        let decides = |slot: &&Slot| graph.event(**slot).kind == Kind::Decision;
+        if started {
+            until[thread.index()] += events.take_while(decides).count() as u32;
+        }
     }
 }
 

@@ -151,7 +151,8 @@ mod signals {
         /// A coroutine is resumed.
         #[inline]
         pub fn enter(&self, coroutine: CoroutineTrapHandler<()>) {
-            RUNNING.set(Some(coroutine));
+            // `set` would keep a value ready for a thread that has none yet.
+            RUNNING.with(|running| running.set(Some(coroutine)));
             self.beat();
         }
 
@@ -159,10 +160,11 @@ mod signals {
         #[inline]
         pub fn leave(&self) -> Option<Trap> {
             self.beat();
-            RUNNING.set(None);
-            TRAPPED.take()
+            RUNNING.with(|running| running.set(None));
+            TRAPPED.with(Cell::take)
         }
 
+        #[inline]
         fn beat(&self) {
             let beats = self.0.beats.load(Ordering::Relaxed);
             self.0.beats.store(beats + 1, Ordering::Relaxed);

@@ -367,10 +367,10 @@ pub(crate) fn entered<R>(world: *const World, run: impl FnOnce() -> R) -> R {
     struct Reset(*const World);
     impl Drop for Reset {
         fn drop(&mut self) {
-            CURRENT.set(self.0);
+            CURRENT.with(|current| current.set(self.0));
         }
     }
-    let _reset = Reset(CURRENT.replace(world));
+    let _reset = Reset(CURRENT.with(|current| current.replace(world)));
     run()
 }
 

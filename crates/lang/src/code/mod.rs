@@ -316,7 +316,7 @@ pub struct Code {
     pub(crate) begins: Vec<(u32, bool)>,
     pub(crate) live: Live,
     pub(crate) reach: OnceLock<Reach>,
-    pub(crate) quiet: OnceLock<Vec<bool>>,
+    pub(crate) quiet: [OnceLock<Vec<bool>>; 2],
     /// Which runs without an end count.
     pub fairness: Fairness,
     /// Whether only invariants and `ensures` count, and no other failure.
@@ -415,9 +415,10 @@ impl Code {
         self.reach.get_or_init(|| reach::analyse(self))
     }
 
-    /// Whether only local work is left of the step at an instruction.
-    pub(crate) fn is_quiet(&self, pc: u32) -> bool {
-        self.quiet.get_or_init(|| quiet::analyse(self))[pc as usize]
+    /// Whether only local work is left of the step at an instruction: with an `assume` or without.
+    pub(crate) fn is_quiet(&self, pc: u32, assumes: bool) -> bool {
+        let quiet = &self.quiet[usize::from(assumes)];
+        quiet.get_or_init(|| quiet::analyse(self, assumes))[pc as usize]
     }
 
     /// The number of the claims of a step that touches one element of an array: beyond those of the

@@ -8,13 +8,16 @@
 //!
 //! An `assume` is not quiet, though it only computes. A failure counts if no false `assume` happens
 //! before it, and a step happens with all its local work before what depends on it. Apart, the
-//! `assume` would come before nothing.
+//! `assume` would come before nothing. An engine that keeps decisions together with the access
+//! before them (`mazurka-memory`) takes it for quiet.
 
 use crate::code::{Code, Op};
 
-/// Returns for each instruction whether every way from it to the next mark only computes.
-pub(crate) fn analyse(code: &Code) -> Vec<bool> {
-    let mut quiet: Vec<bool> = code.ops.iter().map(|&op| computes(op)).collect();
+/// Returns for each instruction whether every way from it to the next mark only computes, or
+/// assumes if that is no matter.
+pub(crate) fn analyse(code: &Code, assumes: bool) -> Vec<bool> {
+    let quiet = |&op: &Op| computes(op) || (assumes && matches!(op, Op::Assume));
+    let mut quiet: Vec<bool> = code.ops.iter().map(quiet).collect();
     let returns = return_places(code);
     loop {
         let mut changed = false;

@@ -272,7 +272,10 @@ impl<'s, D: Domain> Cpu<'_, 's, D> {
         place: &mut Option<RestingPlace<Value<D>>>,
     ) {
         let own = &self.operands[below..];
-        let quiet = plain && own.len() <= 1 && self.dirty.is_empty() && self.code.is_quiet(r.pc);
+        let quiet = plain
+            && own.len() <= 1
+            && self.dirty.is_empty()
+            && self.code.is_quiet(r.pc, self.domain.assumes_apart());
         let operand = own.first().copied();
         if !self.domain.may_rest(quiet) {
             *place = None;

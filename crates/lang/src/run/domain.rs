@@ -249,6 +249,11 @@ pub(crate) trait Domain {
         Self::LISTENS
     }
 
+    /// Whether processes rest in front of an `assume` too, if the domain pauses.
+    fn assumes_apart(&self) -> bool {
+        false
+    }
+
     /// Where a process may rest in front of a condition, if the domain allows that at all. Called
     /// before each instruction, if the domain pauses; `quiet` says whether only local work is left
     /// of the step, and at most one operand. Returns whether to go back there if the next condition

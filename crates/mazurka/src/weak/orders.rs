@@ -57,6 +57,9 @@ impl Program {
         let memory = options.weak_memory().ok_or(Refused::NoOrders)?;
         let asked = self.asked(options);
         let code = asked.weak_code()?;
+        if !asked.unknowns().is_empty() {
+            return Err(Refused::WeakUnknowns);
+        }
         let budget = Budget::new(&options.limits);
         let wanted = Wanted {
             command: "orders",

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
 use mazurka_core::record::{Kind, Witness};
-use mazurka_core::{Bound, Counts, Execution, Fingerprint, Kinds, Limits, Random};
+use mazurka_core::{Bound, Counts, Fingerprint, Kinds, Limits, Random, WeakMemory};
 use mazurka_explore::{Algorithm, Budget, Pct, RandomWalks, Watch};
 use mazurka_lang::{Code, Machine, NotWeak};
 use mazurka_memory::schedule::Schedule;
@@ -63,22 +63,22 @@ pub(super) struct Answer {
 
 /// What the executions of a part show besides their counts.
 #[derive(Default)]
-struct Seen {
+pub(super) struct Seen {
     /// The first complete execution, and the first with another result.
     finals: Vec<(Fingerprint, Schedule)>,
     observed: FxHashSet<Fingerprint>,
     /// The executions that were drawn, as far as they are different.
     drawn: FxHashSet<Fingerprint>,
     /// The first complete execution that breaks each `ensures`, by its site.
-    broken: Vec<(u32, Schedule)>,
+    pub broken: Vec<(u32, Schedule)>,
     /// How many do, or fail otherwise.
     failures: u64,
     /// Whether one of them counts.
     failed: bool,
     /// Whether a failure that does not count has halted a process.
-    halted: bool,
+    pub halted: bool,
     /// Whether a step did more than one thing.
-    several: bool,
+    pub several: bool,
 }
 
 impl Seen {
@@ -108,7 +108,7 @@ impl Seen {
 }
 
 /// What workers tell each other.
-struct Shared {
+pub(super) struct Shared {
     executions: AtomicU64,
     /// No worker is to go on.
     over: AtomicBool,
@@ -117,7 +117,7 @@ struct Shared {
 }
 
 /// Looks at the executions of a part.
-struct Look<'a> {
+pub(super) struct Look<'a> {
     stops: Kinds,
     shared: &'a Shared,
     /// The number of the part.
@@ -131,7 +131,7 @@ struct Look<'a> {
 
 impl Look<'_> {
     /// Looks at the result of a complete execution.
-    fn result<const APART: bool>(&mut self, end: &mut End<'_, Threads<Machine, APART>>) {
+    fn result<M: WeakMemory, const APART: bool>(&mut self, end: &mut End<'_, Threads<M, APART>>) {
         let (graph, program) = end.graph_and_program();
         let machine = program.at_the_end(graph);
         let observation = machine.observation();
@@ -155,7 +155,7 @@ impl Look<'_> {
     }
 
     /// A thread has failed.
-    fn failure<const APART: bool>(&mut self, end: &mut End<'_, Threads<Machine, APART>>) {
+    fn failure<M: WeakMemory, const APART: bool>(&mut self, end: &mut End<'_, Threads<M, APART>>) {
         let (graph, program) = end.graph_and_program();
         let counts = program.has_failed(graph.threads());
         self.seen.failures += 1;
@@ -164,8 +164,8 @@ impl Look<'_> {
     }
 }
 
-impl<const APART: bool> Visitor<Threads<Machine, APART>> for Look<'_> {
-    fn end(&mut self, end: &mut End<'_, Threads<Machine, APART>>) -> ControlFlow<()> {
+impl<M: WeakMemory, const APART: bool> Visitor<Threads<M, APART>> for Look<'_> {
+    fn end(&mut self, end: &mut End<'_, Threads<M, APART>>) -> ControlFlow<()> {
         self.shared.executions.fetch_add(1, Ordering::Relaxed);
         if self.draws && !matches!(end.ending(), Ending::Blocked | Ending::Discarded) {
             let words = end.schedule().0.into_iter();
@@ -192,7 +192,7 @@ impl<const APART: bool> Visitor<Threads<Machine, APART>> for Look<'_> {
         if self.certain {
             return ControlFlow::Break(());
         }
-        Visitor::<Threads<Machine, APART>>::goes_on(self)
+        Visitor::<Threads<M, APART>>::goes_on(self)
     }
 
     fn goes_on(&mut self) -> ControlFlow<()> {
@@ -206,7 +206,7 @@ impl<const APART: bool> Visitor<Threads<Machine, APART>> for Look<'_> {
 
 impl Look<'_> {
     /// What was found in the part.
-    fn shown(self, found: Found) -> Shown {
+    pub fn shown(self, found: Found) -> Shown {
         // A limit of the length of an execution cuts that one off only.
         let limited = |bound: &Bound| !matches!(bound, Bound::MaxDepth(_));
         let stopped = found.stopped && !self.certain;
@@ -221,13 +221,13 @@ impl Look<'_> {
 
 /// What was found in parts.
 #[derive(Default)]
-struct Shown {
-    found: Found,
-    seen: Seen,
+pub(super) struct Shown {
+    pub found: Found,
+    pub seen: Seen,
     /// Whether a violation has ended the search.
-    certain: bool,
+    pub certain: bool,
     /// Whether something else has, before everything was explored.
-    broken_off: bool,
+    pub broken_off: bool,
 }
 
 impl Shown {
@@ -351,36 +351,9 @@ impl Question<'_> {
     }
 
     fn search<const APART: bool>(&self, watch: &mut Watch<'_>) -> Shown {
-        let shared = Shared {
-            executions: AtomicU64::new(0),
-            over: AtomicBool::new(false),
-            last: AtomicUsize::new(usize::MAX),
-        };
         let budget = Budget::new(&self.options.limits);
-        let (mut over, mut shown) = (None, Shown::default());
-        std::thread::scope(|scope| {
-            let (done, ended) = mpsc::channel::<()>();
-            let worker = scope.spawn(|| {
-                // The channel closes when the search is over, also if it panics.
-                let _done = done;
-                self.in_parts::<APART>(&shared, &budget)
-            });
-            while ended.recv_timeout(BETWEEN_LOOKS) == Err(mpsc::RecvTimeoutError::Timeout) {
-                let executions = shared.executions.load(Ordering::Relaxed);
-                let counts = Counts {
-                    executions,
-                    traces: Some(executions),
-                    ..Counts::default()
-                };
-                if let (ControlFlow::Break(bound), None) = (budget.look(counts, watch), over) {
-                    over = Some(bound);
-                    shared.over.store(true, Ordering::Relaxed);
-                }
-            }
-            shown = worker
-                .join()
-                .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        });
+        let explore = |shared: &Shared| self.in_parts::<APART>(shared, &budget);
+        let (mut shown, over) = watched(&budget, watch, explore);
         let bounds = &mut shown.found.bounds;
         bounds.extend(over.filter(|_| shown.broken_off));
         self.name_limits(bounds);
@@ -388,7 +361,7 @@ impl Question<'_> {
     }
 
     /// Names limits in bounds as they were given, not as they were left to a part.
-    fn name_limits(&self, bounds: &mut Vec<Bound>) {
+    pub fn name_limits(&self, bounds: &mut Vec<Bound>) {
         let limits = &self.options.limits;
         for bound in bounds.iter_mut() {
             let given = match bound {
@@ -503,7 +476,7 @@ impl Question<'_> {
         shown
     }
 
-    fn look<'s>(&self, part: usize, shared: &'s Shared) -> Look<'s> {
+    pub fn look<'s>(&self, part: usize, shared: &'s Shared) -> Look<'s> {
         Look {
             stops: self.stops.and(self.counted),
             shared,
@@ -514,32 +487,77 @@ impl Question<'_> {
         }
     }
 
-    /// Draws executions.
-    fn draw<const APART: bool>(&self, algorithm: Algorithm, shared: &Shared) -> Shown {
+    /// How executions are drawn, and how many.
+    pub fn drawing(&self, algorithm: Algorithm) -> (Limits, Drawing) {
         let given = &self.options.limits;
         let limited = given.executions.or(given.steps).is_some() || given.time.is_some();
         let limits = Limits {
             executions: given.executions.or((!limited).then_some(WALKS)),
             ..given.clone()
         };
-        let mut look = self.look(0, shared);
         let drawing = match algorithm {
             Algorithm::Pct(Pct { seed, depth }) => Drawing::by_priorities(Random::new(seed), depth),
             Algorithm::Random(walks) => Drawing::from(Random::new(walks.seed)),
             _ => Drawing::from(Random::new(RandomWalks::FIRST.seed)),
         };
+        (limits, drawing)
+    }
+
+    /// Draws executions.
+    fn draw<const APART: bool>(&self, algorithm: Algorithm, shared: &Shared) -> Shown {
+        let (limits, drawing) = self.drawing(algorithm);
+        let mut look = self.look(0, shared);
         let program = self.program::<APART>();
         let found = sample(program, self.memory, &limits, drawing, &mut look);
         look.shown(found)
     }
 }
 
-fn executions(found: &Found) -> u64 {
+/// Explores in a thread of its own, while the watch is asked whether to go on. Returns what ended
+/// the search too, if the watch did.
+pub(super) fn watched<R: Send>(
+    budget: &Budget<'_>,
+    watch: &mut Watch<'_>,
+    explore: impl FnOnce(&Shared) -> R + Send,
+) -> (R, Option<Bound>) {
+    let shared = &Shared {
+        executions: AtomicU64::new(0),
+        over: AtomicBool::new(false),
+        last: AtomicUsize::new(usize::MAX),
+    };
+    let mut over = None;
+    std::thread::scope(|scope| {
+        let (done, ended) = mpsc::channel::<()>();
+        let worker = scope.spawn(move || {
+            // The channel closes when the search is over, also if it panics.
+            let _done = done;
+            explore(shared)
+        });
+        while ended.recv_timeout(BETWEEN_LOOKS) == Err(mpsc::RecvTimeoutError::Timeout) {
+            let executions = shared.executions.load(Ordering::Relaxed);
+            let counts = Counts {
+                executions,
+                traces: Some(executions),
+                ..Counts::default()
+            };
+            if let (ControlFlow::Break(bound), None) = (budget.look(counts, watch), over) {
+                over = Some(bound);
+                shared.over.store(true, Ordering::Relaxed);
+            }
+        }
+        let explored = worker
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        (explored, over)
+    })
+}
+
+pub(super) fn executions(found: &Found) -> u64 {
     let graphs = found.counts;
     graphs.executions() - graphs.blocked - graphs.discarded
 }
 
-fn counts(found: &Found, seen: &Seen) -> Counts {
+pub(super) fn counts(found: &Found, seen: &Seen) -> Counts {
     let graphs = found.counts;
     // A failure beside a false assumption is found, in an execution that is discarded.
     let failed = found.findings.iter();

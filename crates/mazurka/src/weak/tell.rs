@@ -12,11 +12,12 @@ use mazurka_lang::{Code, Machine};
 use mazurka_memory::graph::{Event, Graph, Kind as Access, Slot};
 use mazurka_memory::schedule::{Schedule, ScheduledAction};
 use mazurka_memory::{
-    Action, End, Ending, Failure, Found, Loc, Memory, Program as _, Replay, ThreadId, Threads,
-    Value, Visitor, replay_graph, sample,
+    Action, End, Ending, Failure, Finding, Found, Loc, Memory, Program as _, Replay, ThreadId,
+    Threads, Visitor, replay_graph, sample,
 };
 use rustc_hash::FxHashMap;
 
+use super::unknowns::before;
 use crate::evidence::enumerate;
 use crate::replay::difference;
 
@@ -33,6 +34,8 @@ pub(super) struct One {
     /// The processes that can go on.
     pub ready: Vec<String>,
     pub witnesses: Vec<Witness>,
+    /// The program at its end.
+    pub machine: Machine,
 }
 
 /// The steps of an execution that is drawn, as far as it goes.
@@ -114,6 +117,18 @@ impl Narrator<'_> {
                 .push(self.retell(&finding.schedule).deadlock());
         }
         shown
+    }
+
+    /// Whether the execution of a finding can be made, and shows it.
+    pub fn shows(&self, finding: &Finding) -> bool {
+        let Ok(told) = self.tell(&finding.schedule) else {
+            return false;
+        };
+        match finding.failure {
+            Failure::Failed { code, .. } => told.mishap(code).is_some(),
+            Failure::Race { .. } => told.races(),
+            Failure::Deadlock => told.replay.ending == Some(Ending::Deadlock),
+        }
     }
 
     fn bound(&self, kind: MishapKind) -> Option<Bound> {
@@ -278,6 +293,7 @@ impl Narrator<'_> {
             run,
             ready: ready.collect(),
             witnesses,
+            machine: told.machine,
         })
     }
 
@@ -340,7 +356,7 @@ impl Teller<'_> {
             return;
         }
         let memory = self.access(&event, &last);
-        let before = self.before(&event);
+        let before = before(self.graph, &event);
         let mut told = None;
         self.threads
             .answer_by(thread, before, |machine, process, outcomes| {
@@ -388,18 +404,6 @@ impl Teller<'_> {
             self.steps.push(Step { memory, ..step });
             let index = self.next[thread.index()];
             self.made.insert((thread.0, index), self.steps.len());
-        }
-    }
-
-    /// What stands in the place of an access before it: what it reads, or what its write replaces.
-    fn before(&self, event: &Event) -> Value {
-        match event.kind {
-            Access::Store => {
-                let position = self.graph.position(event).saturating_sub(1);
-                self.graph.value_at(event.loc, position)
-            }
-            Access::Unlock => 0,
-            _ => event.value,
         }
     }
 

@@ -18,5 +18,6 @@ mod readers;
 mod step;
 mod temporal;
 mod tidy;
+mod weak_unknowns;
 mod witnesses;
 mod workers;

@@ -6,7 +6,7 @@ use mazurka_core::Bound;
 
 use super::frames::{Frame, LocksFrame};
 use super::{Explorer, Program};
-use crate::graph::{Graph, PORF, Slot};
+use crate::graph::{Graph, Kind, PORF, Slot};
 use crate::models::Model;
 use crate::planted::Planted;
 use crate::program::{Action, Loc, ThreadId};
@@ -285,7 +285,9 @@ impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
             first: (one.thread, one.index),
             second: (other.thread, other.index),
         };
-        self.note(failure, |graph| Schedule::to_both(graph, first, second));
+        let events = (first, second);
+        let to = |graph: &Graph| Schedule::to_both(graph, events, P::DECIDES_LOCALLY);
+        self.note(failure, to);
         self.note_failures();
         self.runner.meets_race();
         self.show(Ending::Race)
@@ -353,7 +355,10 @@ impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
                 continue;
             }
             // A thread that has done nothing has met it where it was started.
-            let met = self.graph.tip(other);
+            let met = match P::DECIDES_LOCALLY {
+                true => self.last_access(other),
+                false => self.graph.tip(other),
+            };
             let before = match (met, self.graph.tip(thread)) {
                 (None, _) => true,
                 (Some(_), None) => false,
@@ -369,6 +374,13 @@ impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
         false
     }
 
+    /// The last event of a thread that is no decision, or the one that started it.
+    fn last_access(&self, thread: ThreadId) -> Option<Slot> {
+        let events = self.graph.thread(thread).iter().rev().copied();
+        let mut accesses = events.filter(|&it| self.graph.event(it).kind != Kind::Decision);
+        accesses.next().or(self.graph.spawn_of(thread))
+    }
+
     /// Keeps the schedule of each failure that is new and counts.
     pub(super) fn note_failures(&mut self) {
         for thread in (0..self.graph.threads()).map(ThreadId) {
@@ -377,7 +389,8 @@ impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
                 && !self.is_discarded(thread)
             {
                 let failure = Failure::Failed { thread, code };
-                self.note(failure, |graph| Schedule::to(graph, thread));
+                let to = |graph: &Graph| Schedule::to(graph, thread, P::DECIDES_LOCALLY);
+                self.note(failure, to);
             }
         }
     }

@@ -1,5 +1,7 @@
 //! Clocks: how many events of each thread are before an event in some order.
 
+use std::cmp::Ordering;
+
 use super::Slot;
 
 /// The clocks of all events, in one vector. Each event has as many kinds of them.
@@ -58,6 +60,7 @@ impl Clocks {
     }
 
     /// Gives the event in the last slot the clocks of another one, or empty ones.
+    #[inline]
     pub(super) fn start(&mut self, slot: Slot, before: Option<Slot>) {
         let (start, width) = (self.at(slot, 0), self.kinds * self.stride);
         self.counts.truncate(start);
@@ -71,14 +74,29 @@ impl Clocks {
     }
 
     /// Adds everything of a clock of an event to a clock of another one.
+    #[inline]
     pub(super) fn join(&mut self, slot: Slot, kind: usize, other: Slot, theirs: usize) {
         let (to, from) = (self.at(slot, kind), self.at(other, theirs));
-        for at in 0..self.stride {
-            self.counts[to + at] = self.counts[to + at].max(self.counts[from + at]);
+        let stride = self.stride;
+        // Slices without bounds to check become vector instructions.
+        let (mine, theirs) = match from.cmp(&to) {
+            Ordering::Less => {
+                let (before, after) = self.counts.split_at_mut(to);
+                (&mut after[..stride], &before[from..from + stride])
+            }
+            Ordering::Greater => {
+                let (before, after) = self.counts.split_at_mut(from);
+                (&mut before[to..to + stride], &after[..stride])
+            }
+            Ordering::Equal => return,
+        };
+        for (mine, theirs) in mine.iter_mut().zip(theirs) {
+            *mine = (*mine).max(*theirs);
         }
     }
 
     /// Replaces a clock of an event by another one of it.
+    #[inline]
     pub(super) fn copy(&mut self, slot: Slot, from: usize, to: usize) {
         let (from, to) = (self.at(slot, from), self.at(slot, to));
         self.counts.copy_within(from..from + self.stride, to);

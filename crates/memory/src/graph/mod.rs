@@ -464,6 +464,7 @@ impl Graph {
     }
 
     /// The event before this one, or the one that started the thread.
+    #[inline]
     pub(crate) fn before(&self, event: &Event) -> Option<Slot> {
         match event.index {
             0 => self.spawn_of(event.thread),
@@ -518,6 +519,7 @@ impl Graph {
     }
 
     /// How many first events of a thread have not changed since the last call.
+    #[inline]
     pub(crate) fn take_intact(&mut self, thread: ThreadId) -> u32 {
         std::mem::replace(&mut self.threads[thread.index()].intact, u32::MAX)
     }
@@ -530,6 +532,7 @@ impl Graph {
 
     /// Adds an event at the end of its thread; a write at its position. Its clocks start as those
     /// of the event before it, and the prefix is complete.
+    #[inline]
     pub(crate) fn push(&mut self, mut event: Event) -> Slot {
         let slot = Slot(self.events.len() as u32);
         let before = self.tip(event.thread);
@@ -554,6 +557,7 @@ impl Graph {
     }
 
     /// The clocks of an event start as those of the event before it. The prefix is completed.
+    #[inline]
     fn start_clocks(&mut self, slot: Slot, before: Option<Slot>) {
         self.clocks.start(slot, before);
         let event = self.events[slot.index()];
@@ -567,21 +571,25 @@ impl Graph {
     }
 
     /// Adds everything of a clock of another event to a clock of the last one.
+    #[inline]
     pub(crate) fn join_clock(&mut self, slot: Slot, kind: usize, other: Slot, theirs: usize) {
         self.clocks.join(slot, kind, other, theirs);
     }
 
     /// Replaces a clock of an event by another one of it.
+    #[inline]
     pub(crate) fn copy_clock(&mut self, slot: Slot, from: usize, to: usize) {
         self.clocks.copy(slot, from, to);
     }
 
     /// Empties a clock of an event.
+    #[inline]
     pub(crate) fn clear_clock(&mut self, slot: Slot, kind: usize) {
         self.clocks.get_mut(slot, kind).fill(0);
     }
 
     /// Puts an event into its own clock.
+    #[inline]
     pub(crate) fn tick(&mut self, slot: Slot, kind: usize) {
         let event = &self.events[slot.index()];
         self.clocks.get_mut(slot, kind)[event.thread.index()] = event.index + 1;
@@ -674,6 +682,7 @@ impl Graph {
     }
 
     /// The head of the list of those that read from the same write.
+    #[inline]
     fn first_reader(&mut self, read: &Event) -> &mut Slot {
         match read.rf {
             Slot::INITIAL => &mut self.places[read.loc.index()].reader,
@@ -682,6 +691,7 @@ impl Graph {
     }
 
     /// Counts an event that comes or goes.
+    #[inline]
     fn count(&mut self, event: &Event, change: i32) {
         if event.order == MemoryOrder::SeqCst {
             let count = match event.kind {
@@ -697,6 +707,7 @@ impl Graph {
     }
 
     /// Writes the positions of the writes of a location from an index on.
+    #[inline]
     fn renumber(&mut self, loc: Loc, from: usize) {
         let mo = &self.places[loc.index()].mo;
         for (at, write) in mo.iter().enumerate().skip(from) {

@@ -15,3 +15,4 @@ mod races;
 mod random;
 mod random_maz;
 mod rerun;
+mod unknown_maz;

@@ -441,3 +441,46 @@ fn a_resumed_panic_is_told() {
     });
     assert!(report.starts_with("both missed the other\n"), "{report}");
 }
+
+/// The orders in which so many readers and writers take and release a lock.
+fn orders_of_turns(waiting: u64, reading: u64, writers: u64) -> u64 {
+    if (waiting, reading, writers) == (0, 0, 0) {
+        return 1;
+    }
+    let mut orders = 0;
+    if waiting > 0 {
+        orders += waiting * orders_of_turns(waiting - 1, reading + 1, writers);
+    }
+    if reading > 0 {
+        orders += reading * orders_of_turns(waiting, reading - 1, writers);
+    } else if writers > 0 {
+        orders += writers * orders_of_turns(waiting, 0, writers - 1);
+    }
+    orders
+}
+
+/// Under a memory model readers do not commute, as docs/rust.md says: each order of the turns is an
+/// execution. Interleavings have one for each set of readers before a writer.
+#[test]
+fn readers_of_a_lock_are_ordered_under_a_model() {
+    for (readers, writers, interleavings) in [(2, 0, 1), (3, 0, 1), (1, 1, 2), (2, 1, 4)] {
+        let body = move || {
+            let lock = Arc::new(RwLock::new(0));
+            let thread = |writes: bool| {
+                let lock = lock.clone();
+                thread::spawn(move || match writes {
+                    true => *lock.write().unwrap() += 1,
+                    false => assert!(*lock.read().unwrap() <= 1),
+                })
+            };
+            let all: Vec<_> = (0..readers + writers)
+                .map(|k| thread(k >= readers))
+                .collect();
+            all.into_iter().for_each(|it| it.join().unwrap());
+        };
+        let count = |memory| builder().memory(memory).check(body).executions;
+        assert_eq!(count(Memory::Sc), interleavings, "{readers}, {writers}");
+        let orders = orders_of_turns(readers, 0, writers);
+        assert_eq!(count(Memory::Rc11), orders, "{readers}, {writers}");
+    }
+}

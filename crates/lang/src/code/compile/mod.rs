@@ -185,7 +185,7 @@ impl<'a> Compiler<'a> {
             begins: Vec::new(),
             live: Live::default(),
             reach: std::sync::OnceLock::new(),
-            quiet: std::sync::OnceLock::new(),
+            quiet: Default::default(),
             fairness: Fairness::Weak,
             only_stated: false,
         };

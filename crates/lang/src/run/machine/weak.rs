@@ -30,7 +30,9 @@ pub enum NotWeak {
         line: usize,
     },
     /// The same, where only running it shows that.
-    #[error("some step does several things at once, such as to choose and to write")]
+    #[error(
+        "some step does several things at once, such as to choose and to write, or to wait for (or exchange, or select an element by) a value that is not known"
+    )]
     SeveralInAStep,
 }
 
@@ -75,6 +77,22 @@ impl Code {
         span.line_column(&self.source).0
     }
 
+    /// How much the access of a step to a cell orders; none for a fence.
+    pub(in crate::run) fn order_at(&self, step: Option<u32>, cell: Option<u32>) -> AccessOrder {
+        let said = step.and_then(|step| self.steps[step as usize].order);
+        let atomic = cell.is_none_or(|cell| self.is_atomic(cell));
+        match (said, atomic) {
+            (Some(order), true) => order,
+            (None, true) => MemoryOrder::SeqCst.into(),
+            (_, false) => MemoryOrder::Plain.into(),
+        }
+    }
+
+    /// Whether a step names an order.
+    pub(in crate::run) fn names_order(&self, step: Option<u32>) -> bool {
+        step.is_some_and(|step| self.steps[step as usize].order.is_some())
+    }
+
     /// Whether the variable of a cell is atomic.
     fn is_atomic(&self, cell: u32) -> bool {
         let var = self.first_cells.partition_point(|&first| first <= cell);
@@ -99,22 +117,13 @@ fn is_one_place(claims: &[Claim]) -> bool {
 
 impl WeakMemory for Machine {
     fn order(&self, process: ProcessId, cell: Option<u32>) -> AccessOrder {
-        let step = self.resting(process);
-        let said = step.and_then(|step| self.code.steps[step as usize].order);
-        let atomic = cell.is_none_or(|cell| self.code.is_atomic(cell));
-        match (said, atomic) {
-            (Some(order), true) => order,
-            (None, true) => MemoryOrder::SeqCst.into(),
-            (_, false) => MemoryOrder::Plain.into(),
-        }
+        self.code.order_at(self.resting(process), cell)
     }
 
     fn is_fence(&self, process: ProcessId) -> bool {
         let mut claims = Claims::new();
         mazurka_core::Execution::claims(self, process, &mut claims);
-        let step = self.resting(process);
-        let order = step.and_then(|step| self.code.steps[step as usize].order);
-        claims.is_empty() && order.is_some()
+        claims.is_empty() && self.code.names_order(self.resting(process))
     }
 
     fn places(&self) -> u32 {

@@ -47,11 +47,23 @@ pub(super) struct TermDomain<'a> {
     pub resting: Resting,
 }
 
+/// In front of which conditions over inputs processes rest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Apart {
+    /// None.
+    #[default]
+    Nothing,
+    /// Those from which on no `assume` comes before the next mark.
+    Branches,
+    /// All.
+    Conditions,
+}
+
 /// How the step that is being made ends in front of a condition over inputs.
 #[derive(Debug, Default)]
 pub(super) struct Resting {
-    /// Whether processes rest in front of conditions at all.
-    pub apart: bool,
+    /// In front of which conditions processes rest.
+    pub apart: Apart,
     /// Whether the step goes on from such a condition, which is not yet decided.
     pub decides: bool,
     /// The operand that it goes on with.
@@ -63,7 +75,7 @@ pub(super) struct Resting {
 impl Resting {
     /// `decides`: whether the step is no more than local work, so that it takes the first
     /// condition.
-    pub fn new(apart: bool, decides: bool, operand: Option<Term>) -> Self {
+    pub fn new(apart: Apart, decides: bool, operand: Option<Term>) -> Self {
         Self {
             apart,
             decides,
@@ -138,13 +150,18 @@ impl Domain for TermDomain<'_> {
     }
 
     fn pauses(&self) -> bool {
-        self.resting.apart
+        self.resting.apart != Apart::Nothing
+    }
+
+    fn assumes_apart(&self) -> bool {
+        self.resting.apart == Apart::Conditions
     }
 
     fn may_rest(&mut self, quiet: bool) -> bool {
         let asked = self.asked.len();
         let resting = &mut self.resting;
-        let may = resting.apart && !resting.decides && self.maybe_written.is_empty();
+        let rests = resting.apart != Apart::Nothing;
+        let may = rests && !resting.decides && self.maybe_written.is_empty();
         if quiet && may && self.guide.is_none() {
             resting.place = Some(asked);
         }

@@ -46,6 +46,8 @@ pub(super) struct Logic {
     prints: FxHashMap<Term, Fingerprint>,
     /// The terms that have been used as indices.
     indices: Vec<Term>,
+    /// The terms that have numbers for engines of weak memory models, and these.
+    numbered: (Vec<Term>, FxHashMap<Term, u32>),
     pub doubts: Doubts,
 }
 
@@ -63,6 +65,7 @@ impl Logic {
             solver,
             prints: FxHashMap::default(),
             indices: Vec::new(),
+            numbered: Default::default(),
             doubts: Doubts::default(),
         }
     }
@@ -235,6 +238,20 @@ impl Logic {
             self.indices.len() - 1
         });
         number as u32
+    }
+
+    /// The number of a term, the same from now on.
+    pub fn numbered(&mut self, term: Term) -> u32 {
+        let (terms, numbers) = &mut self.numbered;
+        *numbers.entry(term).or_insert_with(|| {
+            terms.push(term);
+            terms.len() as u32 - 1
+        })
+    }
+
+    /// The term that has this number.
+    pub fn of_number(&self, number: u32) -> Term {
+        self.numbered.0[number as usize]
     }
 
     /// That two indices select the same element, as a condition.

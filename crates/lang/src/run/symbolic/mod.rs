@@ -48,6 +48,7 @@ mod split;
 mod starts;
 mod state;
 mod tell;
+mod weak;
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -61,7 +62,7 @@ use mazurka_smt::{Solver, Term};
 
 pub use any_start::{AnyStart, Disagreement, Outlook};
 pub use concolic::Concolic;
-use domain::{Cause, Resting, TermDomain};
+use domain::{Apart, Cause, Resting, TermDomain};
 use guide::Guide;
 pub use guide::Way;
 pub use logic::Doubts;
@@ -144,8 +145,8 @@ pub struct SymbolicMachine {
     literal: bool,
     /// Whether processes do local work in any order, each when it likes.
     any_order: bool,
-    /// Whether processes rest in front of conditions.
-    apart: bool,
+    /// In front of which conditions processes rest.
+    apart: Apart,
     /// What decides conditions that are not known, if anything does.
     guide: Option<Guide>,
     /// The initial values, where they are known though terms do not say so.
@@ -255,7 +256,7 @@ impl SymbolicMachine {
             probing: false,
             literal: false,
             any_order: false,
-            apart: false,
+            apart: Apart::Nothing,
             guide: None,
             values: None,
             selects: false,

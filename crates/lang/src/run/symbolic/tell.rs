@@ -1,5 +1,6 @@
 //! A symbolic state in words, and the values that make a run concrete.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use mazurka_core::record::Binding;
@@ -106,6 +107,12 @@ impl SymbolicMachine {
     /// What the solver could not decide so far.
     pub fn doubts(&self) -> Doubts {
         self.logic.borrow().doubts.clone()
+    }
+
+    /// The same, whenever it is asked, also when the machine is in use elsewhere or gone.
+    pub fn doubts_so_far(&self) -> impl Fn() -> Doubts + use<> {
+        let logic = Rc::clone(&self.logic);
+        move || logic.borrow().doubts.clone()
     }
 
     /// False if certainly no values satisfy what the program requires. If it is not known whether

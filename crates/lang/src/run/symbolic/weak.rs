@@ -1,0 +1,124 @@
+//! What engines of weak memory models ask of a program whose values are not all known.
+//!
+//! A value of the engine is a number: that of a term, or the value itself if it is known and not
+//! too large. Terms are kept once, so equal numbers are equal terms in all executions of a search.
+//! A condition over them is a step of its own
+//! ([`with_conditions_apart`](SymbolicMachine::with_conditions_apart)), and so a decision of the
+//! execution graph: the engine asks which outcomes are feasible beside the other decisions.
+
+use mazurka_core::{AccessOrder, Claims, Event, Execution, ProcessId, StepError, WeakMemory};
+use mazurka_smt::Term;
+
+use super::SymbolicMachine;
+use super::domain::Apart;
+use super::logic::Logic;
+
+/// Values from here on are the numbers of terms.
+const NAMED: i64 = 1 << 62;
+
+impl Logic {
+    /// A term as a value of the engine.
+    fn named(&mut self, term: Term) -> i64 {
+        match self.known(term) {
+            Some(value) if value < NAMED => value,
+            _ => NAMED + i64::from(self.numbered(term)),
+        }
+    }
+
+    /// The term of such a value.
+    fn of_name(&mut self, value: i64) -> Term {
+        match value < NAMED {
+            true => self.constant(value),
+            false => self.of_number((value - NAMED) as u32),
+        }
+    }
+}
+
+impl SymbolicMachine {
+    /// Lets processes rest in front of every condition that is not known, as
+    /// [`with_branches_apart`](Self::with_branches_apart) does, and in front of `assume` too, and
+    /// start in any order. It is for engines to which local work belongs to the access before it.
+    pub fn with_conditions_apart(mut self) -> Self {
+        self.apart = Apart::Conditions;
+        self.starting_in_any_order()
+    }
+
+    /// How many conditions there are that hold from the start.
+    fn required(&self) -> usize {
+        self.taken
+            .first()
+            .map_or(self.state.path.len(), |first| first.path)
+    }
+}
+
+impl WeakMemory for SymbolicMachine {
+    fn order(&self, process: ProcessId, cell: Option<u32>) -> AccessOrder {
+        self.code.order_at(self.resting(process), cell)
+    }
+
+    fn is_fence(&self, process: ProcessId) -> bool {
+        let mut claims = Claims::new();
+        self.claims(process, &mut claims);
+        claims.is_empty() && self.code.names_order(self.resting(process))
+    }
+
+    fn places(&self) -> u32 {
+        self.state.cells.len() as u32
+    }
+
+    fn value(&self, cell: u32) -> i64 {
+        let term = self.state.cells[cell as usize];
+        self.logic.borrow_mut().named(term)
+    }
+
+    fn try_step(&mut self, process: ProcessId) -> Result<&Event, StepError> {
+        let recorder = self.recorder.take();
+        let made = self.step(process, &[]).map(|_| ());
+        self.recorder = recorder;
+        made.map(|()| &self.run[self.taken.len() - 1])
+    }
+
+    fn set_value(&mut self, cell: u32, value: i64) {
+        self.state.cells[cell as usize] = self.logic.borrow_mut().of_name(value);
+    }
+
+    fn question(&mut self, process: ProcessId) -> Option<u32> {
+        if !self.is_between_marks(process) {
+            return None;
+        }
+        let (depth, before) = (self.taken.len(), self.state.path.len());
+        let outcomes = &self.try_step(process).ok()?.outcomes;
+        let (side, outcomes) = (outcomes.first().map(|it| it.value), outcomes.len());
+        let decided = self.state.path[before..].first().copied();
+        let one = outcomes == 1 && self.state.path.len() == before + 1;
+        self.back_to(depth);
+        let mut logic = self.logic.borrow_mut();
+        let condition = match side.filter(|_| one)? {
+            0 => decided.map(|opposite| logic.not(opposite)),
+            _ => decided,
+        };
+        condition.map(|condition| logic.numbered(condition))
+    }
+
+    fn decisions(&self) -> u32 {
+        let last = self.taken.last();
+        last.map_or(0, |last| (self.state.path.len() - last.path) as u32)
+    }
+
+    fn is_feasible(&mut self, decided: &[(u32, bool)]) -> bool {
+        let mut conditions = self.state.path[..self.required()].to_vec();
+        let mut logic = self.logic.borrow_mut();
+        for &(number, truth) in decided {
+            let condition = logic.of_number(number);
+            let held = match truth {
+                true => condition,
+                false => logic.not(condition),
+            };
+            conditions.push(logic.condition(held));
+        }
+        // Equal conditions are asked about once.
+        conditions.sort_unstable();
+        conditions.dedup();
+        logic.holds_for_some(&conditions)
+    }
+}

@@ -1,0 +1,224 @@
+//! Programs with unknown values under a weak memory model.
+//!
+//! A condition over values that are not known is a decision of the execution graph (decisions.rs of
+//! `mazurka-memory`): an event whose outcomes are the sides that some values take beside all other
+//! decisions. So a search explores graphs and ways through the conditions together, each pair once.
+//! What is found gets values from the solver, and is told as an execution with these: there nothing
+//! is decided, so its schedule is that of the search without the decisions.
+//!
+//! Terms belong to one solver, so one worker explores. Refused are steps that decide beside their
+//! access: to wait for, exchange or select an element by a value that is not known. Results are not
+//! compared, because two of them may differ for some values and agree for others.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use mazurka_core::record::Witness;
+use mazurka_core::{Bound, Counts, Kind, Mishap, MishapKind};
+use mazurka_explore::{Budget, Watch};
+use mazurka_lang::{Code, Doubts, NotWeak, SymbolicMachine};
+use mazurka_memory::graph::{Event, Graph, Kind as Access};
+use mazurka_memory::schedule::Schedule;
+use mazurka_memory::{
+    Failure, Finding, Found, Program as _, Threads, Value, replay_graph, sample, visit,
+};
+
+use super::search::{Answer, Question, Shown, counts, executions, watched};
+use super::tell::{Narrator, Shown as Evidence};
+use crate::Refused;
+use crate::evidence::bounds_of_run;
+use crate::unknowns::ForAll;
+
+type ForAllThreads = Threads<SymbolicMachine, false>;
+
+impl Question<'_> {
+    /// Searches for all values, and tells what is found.
+    pub fn ask_for_all(&self, watch: &mut Watch<'_>) -> Result<Answer, Refused> {
+        if self.counted.contains(Kind::Nondeterminism) {
+            return Err(Refused::WeakUnknowns);
+        }
+        let budget = Budget::new(&self.options.limits);
+        let (explored, over) = watched(&budget, watch, |shared| self.explore(&budget, shared));
+        let (mut shown, doubts) = explored?;
+        if shown.seen.several {
+            return Err(NotWeak::SeveralInAStep.into());
+        }
+        let mut bounds = std::mem::take(&mut shown.found.bounds);
+        bounds.extend(over.filter(|_| shown.broken_off));
+        bounds.extend(self.options.bounds_of(&doubts, watch));
+        self.options.show();
+        let witnesses = self.witnesses(&shown, &mut bounds)?;
+        if shown.certain && witnesses.is_empty() && bounds.is_empty() {
+            // What the search stopped at is not certain after all.
+            bounds.push(Bound::Undecided);
+        }
+        let (found, seen) = (&shown.found, &shown.seen);
+        let races = found.counts.races > 0;
+        if races && !self.counted.contains(Kind::Failure) {
+            bounds.push(Bound::DataRaces);
+        }
+        self.name_limits(&mut bounds);
+        Ok(Answer {
+            counts: Counts {
+                traces: self.draws.is_none().then(|| executions(found)),
+                final_states: 0,
+                ..counts(found, seen)
+            },
+            stopped: shown.certain && !witnesses.is_empty(),
+            bounds,
+            halted: seen.halted,
+            races,
+            deterministic: None,
+            witnesses,
+        })
+    }
+
+    /// The program for all values.
+    fn threads(&self) -> Result<(ForAllThreads, impl Fn() -> Doubts + use<>), Refused> {
+        let code = Arc::clone(self.code);
+        let machine = ForAll { code }.for_graphs(self.options)?;
+        let doubts = machine.doubts_so_far();
+        // It makes the steps of all threads.
+        let machine = RefCell::new(Some(machine));
+        let only = || machine.borrow_mut().take().expect("one machine is made");
+        Ok((Threads::new(only), doubts))
+    }
+
+    fn explore(
+        &self,
+        budget: &Budget<'_>,
+        shared: &super::search::Shared,
+    ) -> Result<(Shown, Doubts), Refused> {
+        let (program, doubts) = self.threads()?;
+        let mut look = self.look(0, shared);
+        let found = match self.draws {
+            None => visit(program, self.memory, &budget.left(), &mut look),
+            Some(algorithm) => {
+                let (limits, drawing) = self.drawing(algorithm);
+                sample(program, self.memory, &limits, drawing, &mut look)
+            }
+        };
+        Ok((look.shown(found), doubts()))
+    }
+
+    /// The evidence for what was found, each with values. What has none that are known, or leaves
+    /// the range of numbers that runs have, is no evidence, and the search was not complete.
+    fn witnesses(&self, shown: &Shown, bounds: &mut Vec<Bound>) -> Result<Vec<Witness>, Refused> {
+        let findings = shown.found.findings.iter();
+        let found = findings.map(|finding| (finding.failure, None, &finding.schedule));
+        let broken = shown.seen.broken.iter().map(|(site, schedule)| {
+            let (thread, code) = (mazurka_memory::ThreadId(0), *site);
+            (Failure::Failed { thread, code }, Some(*site), schedule)
+        });
+        let mut all = Vec::new();
+        for (failure, ensures, schedule) in found.chain(broken) {
+            let Evidence {
+                witnesses,
+                bounds: more,
+            } = self.with_values(failure, ensures, schedule)?;
+            all.extend(witnesses);
+            bounds.extend(more);
+        }
+        Ok(all)
+    }
+
+    /// What an execution of the search shows if it is made with values that take its path, and
+    /// break this `ensures`.
+    fn with_values(
+        &self,
+        failure: Failure,
+        ensures: Option<u32>,
+        schedule: &Schedule,
+    ) -> Result<Evidence, Refused> {
+        let none = |bounds| Evidence {
+            witnesses: Vec::new(),
+            bounds,
+        };
+        let (mut threads, _) = self.threads()?;
+        let replayed = replay_graph(&mut threads, self.memory, schedule);
+        let (_, graph) = replayed.unwrap_or_else(|error| {
+            panic!("a schedule that the search found does not run again: {error}")
+        });
+        // The values of the graph are numbers of terms that these threads know.
+        threads.rewind(&mut vec![0; graph.threads() as usize]);
+        let plain = follow(&mut threads, &graph, schedule);
+        let machine = threads.at_the_end(&graph);
+        // Where a step was given up there is no failure.
+        let given_up = bounds_of_run(machine, &self.options.limits);
+        if !given_up.is_empty() {
+            return Ok(none(given_up));
+        }
+        // Processes that the run does not need start as well when it is run with its values.
+        if !machine.start_all() {
+            return Ok(none(vec![Bound::Undecided]));
+        }
+        let broken = ensures.map(|site| Mishap {
+            process: None,
+            kind: MishapKind::Failure,
+            site,
+        });
+        let Some(any) = machine.concrete(broken.as_ref()) else {
+            return Ok(none(vec![Bound::Undecided]));
+        };
+        let findings = vec![Finding {
+            failure,
+            schedule: plain,
+        }];
+        let found = Found {
+            findings,
+            ..Found::default()
+        };
+        let told = self.told(&any.code, &found).or_else(|| {
+            let small = machine.concrete_and_small(broken.as_ref())?;
+            self.told(&small.code, &found)
+        });
+        Ok(told.unwrap_or_else(|| none(vec![Bound::IntRange])))
+    }
+
+    /// The evidence in a program with values; none if it does not show what was found.
+    fn told(&self, code: &Arc<Code>, found: &Found) -> Option<Evidence> {
+        let narrator = Narrator {
+            code,
+            ..self.narrator()
+        };
+        let shows = found.findings.iter().all(|finding| narrator.shows(finding));
+        shows.then(|| narrator.witnesses(found, &[], self.counted))
+    }
+}
+
+/// Makes the steps of a schedule, which leads to a graph. Returns those that are no decisions.
+fn follow(threads: &mut ForAllThreads, graph: &Graph, schedule: &Schedule) -> Schedule {
+    let mut next = vec![0; graph.threads() as usize];
+    let mut plain = Schedule::default();
+    for step in &schedule.0 {
+        let events = graph.thread(step.thread);
+        let at: &mut usize = &mut next[step.thread.index()];
+        // The access that races, and so ends the execution, is no part of the graph.
+        let Some(event) = events.get(*at).map(|&slot| *graph.event(slot)) else {
+            plain.0.push(*step);
+            continue;
+        };
+        let pair = event.kind.reads_exclusively() && events.len() > *at + 1;
+        *at += 1 + usize::from(pair);
+        if event.kind != Access::Decision {
+            plain.0.push(*step);
+        }
+        if event.kind != Access::Stuck {
+            threads.pending(step.thread);
+            threads.answer(step.thread, before(graph, &event));
+        }
+    }
+    plain
+}
+
+/// What stands in the place of an access before it: what it reads, or what its write replaces.
+pub(super) fn before(graph: &Graph, event: &Event) -> Value {
+    match event.kind {
+        Access::Store => {
+            let position = graph.position(event).saturating_sub(1);
+            graph.value_at(event.loc, position)
+        }
+        Access::Unlock => 0,
+        _ => event.value,
+    }
+}

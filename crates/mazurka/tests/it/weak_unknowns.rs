@@ -1,0 +1,126 @@
+//! Programs with unknown values under weak memory models.
+
+use mazurka::replay::Recording;
+use mazurka::run::Plan;
+use mazurka::weak::Memory;
+use mazurka::{Algorithm, Options, Program, Refused, Verdict, quietly};
+
+fn options() -> Options {
+    Options {
+        memory: Some(Memory::Rc11),
+        ..Options::default()
+    }
+}
+
+fn load(source: &str) -> Program {
+    Program::load("unknown.maz", source, &[]).unwrap_or_else(|error| panic!("{error:?}"))
+}
+
+/// A message whose value is an input, behind a flag.
+fn message(store: &str, load: &str, claim: &str) -> String {
+    format!(
+        "atomicity access
+         var data, flag: atomic int = 0
+         process {{ let v = input(u8); let w: int = 0; if v > 9 {{ w := 2 }} else {{ w := 1 }}; \
+                    data.store(w, relaxed); flag.store(1, {store}) }}
+         process {{ if flag.load({load}) == 1 {{ let d = data.load(relaxed); assert {claim} }} }}"
+    )
+}
+
+#[test]
+fn failures_have_values_and_replay() {
+    // Only a large input breaks it, whatever the orders.
+    let program = load(&message("release", "acquire", "d == 1"));
+    let record = program.check(&options(), &mut quietly()).unwrap();
+    assert_eq!(record.verdict, Verdict::Violated);
+    let inputs = record.witnesses[0].inputs();
+    let value: u32 = inputs[0].value.parse().unwrap();
+    assert!(value > 9 && inputs[0].name == "0#0", "{inputs:?}");
+    let recording = Recording::parse(&serde_json::to_string(&record).unwrap()).unwrap();
+    let again = program.replay(&recording, &Options::default()).unwrap();
+    assert_eq!(again.witnesses.len(), 1);
+    // The schedule alone says nothing of the inputs; with them it fails again.
+    let schedule = record.witnesses[0].runs[0].schedule.parse().unwrap();
+    let given = Options {
+        inputs: vec![("0#0".to_owned(), i128::from(value))],
+        ..options()
+    };
+    let run = program.run(&Plan::Schedule(schedule), &given, &mut quietly());
+    assert_eq!(run.unwrap().record.verdict, Verdict::Violated);
+}
+
+#[test]
+fn orders_decide_for_all_values() {
+    let check = |store, load_order| {
+        let program = load(&message(store, load_order, "d > 0"));
+        program.check(&options(), &mut quietly()).unwrap().verdict
+    };
+    assert_eq!(check("release", "acquire"), Verdict::Verified);
+    assert_eq!(check("relaxed", "acquire"), Verdict::Violated);
+    assert_eq!(check("release", "relaxed"), Verdict::Violated);
+}
+
+/// The flag is read before it is raised or after it, for each side of the condition; released, the
+/// message is the only one that can be read.
+#[test]
+fn executions_are_graphs_and_ways_through_conditions() {
+    let program = load(&message("release", "acquire", "d > 0"));
+    let explored = program.explore(Algorithm::Optimal, &options(), &mut quietly());
+    let record = explored.unwrap();
+    assert_eq!((record.counts.executions, record.counts.blocked), (4, 0));
+    assert!(record.scope.exhaustive);
+}
+
+#[test]
+fn what_is_required_of_initial_values_holds() {
+    let source = |claim: &str| {
+        format!(
+            "atomicity access
+             var x: atomic int
+             requires 3 <= x && x <= 5
+             ensures {claim}
+             process {{ x.fetch_add(1, relaxed) }}
+             process {{ x.fetch_add(1, relaxed) }}"
+        )
+    };
+    let check = |claim| {
+        let program = load(&source(claim));
+        program.check(&options(), &mut quietly()).unwrap()
+    };
+    assert_eq!(check("5 <= x && x <= 7").verdict, Verdict::Verified);
+    let violated = check("x < 7");
+    assert_eq!(violated.verdict, Verdict::Violated);
+    assert_eq!(violated.witnesses[0].inputs()[0].value, "5");
+}
+
+#[test]
+fn an_assumption_belongs_to_the_access_before_it() {
+    // What the second process reads comes after the assumption, which is false for most values.
+    let program = load(
+        "atomicity access
+         var x: atomic int = 0
+         process { x.store(1, release); let v = input(int); assume v == 7 }
+         process { let r = x.load(acquire); assert r == 0 }",
+    );
+    let record = program.check(&options(), &mut quietly()).unwrap();
+    assert_eq!(record.verdict, Verdict::Violated);
+    assert_eq!(record.witnesses[0].inputs()[0].value, "7");
+}
+
+#[test]
+fn refusals_are_named() {
+    let waits = load(
+        "atomicity access
+         allows nondeterminism
+         var x: atomic int = 0
+         process { let v = input(int); await x.load(acquire) == v }
+         process { x.store(1, release) }",
+    );
+    let refused = waits.check(&options(), &mut quietly()).unwrap_err();
+    assert!(
+        refused.to_string().contains("a value that is not known"),
+        "{refused}"
+    );
+    let orders = load(&message("release", "acquire", "d > 0")).orders(&options(), &mut quietly());
+    assert_eq!(orders.unwrap_err(), Refused::WeakUnknowns);
+}
