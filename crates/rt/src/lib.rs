@@ -46,8 +46,8 @@
 //!   until something changes. Loops without these calls run into `max_depth`.
 //! - A model ends when all its threads have ended. A thread that waits for ever is a deadlock,
 //!   whether or not another thread would join it.
-//! - Atomics, `Once`, `OnceLock`, `LazyLock`, [`lazy_static!`], [`thread_local!`] and the content of
-//!   a static `Mutex` or `RwLock` start every execution with their first value.
+//! - Atomics, `Once`, `OnceLock`, `LazyLock`, [`lazy_static!`], [`thread_local!`] and the content
+//!   of a static `Mutex` or `RwLock` start every execution with their first value.
 //!
 //! # Inside
 //!

@@ -170,8 +170,8 @@ impl<T> Bounded<T> {
         Err(TrySendError::Full(message))
     }
 
-    /// Whether a message that waits for room is admitted, after one was taken from the queue or not.
-    /// With a bound of 0, what was in the queue was for a receiver that waited, and nothing
+    /// Whether a message that waits for room is admitted, after one was taken from the queue or
+    /// not. With a bound of 0, what was in the queue was for a receiver that waited, and nothing
     /// else has met a receiver.
     fn admits(&self, taken: bool) -> bool {
         self.bound > 0 || !taken
