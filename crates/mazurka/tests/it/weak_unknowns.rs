@@ -107,7 +107,7 @@ fn an_assumption_belongs_to_the_access_before_it() {
     assert_eq!(record.witnesses[0].inputs()[0].value, "7");
 }
 
-/// Whether it waits depends on the value, so no execution comes to its end, and nothing is verified.
+/// Whether it waits depends on the value, so no execution comes to its end: nothing is verified.
 #[test]
 fn nothing_is_verified_where_a_wait_depends_on_a_value() {
     let waits = load(
