@@ -21,12 +21,14 @@ enum Made {
     Step(ThreadId, Option<(u32, bool)>),
     /// One of several processes was waited for.
     Joined(ThreadId),
+    /// Nothing: the step does several things, so what is explored means nothing.
+    Nothing(ThreadId),
 }
 
 impl Made {
     fn thread(self) -> ThreadId {
         match self {
-            Self::Step(thread, _) | Self::Joined(thread) => thread,
+            Self::Step(thread, _) | Self::Joined(thread) | Self::Nothing(thread) => thread,
         }
     }
 }
@@ -159,7 +161,13 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
             false => (claim.is_none() && value > 0).then(|| self.outcome(thread, value)),
         };
         let made = make(self.machine(thread), process(thread), outcome.as_slice());
-        debug_assert!(made, "a step that was offered");
+        debug_assert!(made || self.several, "a step that was offered");
+        if !made {
+            self.several = true;
+            self.count_answer(thread);
+            self.logs[log].push(Made::Nothing(thread));
+            return;
+        }
         let decided = self.machine(thread).decisions();
         self.several |= decided != u32::from(decides);
         self.count_answer(thread);
@@ -246,7 +254,10 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         if let Some((cell, value)) = cell {
             machine.set_value(cell, value);
         }
-        let event = machine.try_step(process(thread)).ok()?;
+        let Ok(event) = machine.try_step(process(thread)) else {
+            self.several |= self.machine(thread).decisions() > 0;
+            return None;
+        };
         let choice = event.outcomes.first();
         let mut probe = Probe {
             first: event.touched.first().copied(),
@@ -435,6 +446,7 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         }
         match made {
             Made::Joined(_) => self.joined[thread.index()] -= 1,
+            Made::Nothing(_) => {}
             Made::Step(_, lock) => {
                 let machine = &mut self.machines[log];
                 let depth = machine.events().len() - 1;

@@ -107,20 +107,32 @@ fn an_assumption_belongs_to_the_access_before_it() {
     assert_eq!(record.witnesses[0].inputs()[0].value, "7");
 }
 
-/// Whether it waits depends on the value, so no execution comes to its end: nothing is verified.
+/// A step that decides beside its access is refused, whatever comes after it.
 #[test]
-fn nothing_is_verified_where_a_wait_depends_on_a_value() {
-    let waits = load(
-        "atomicity access
-         allows nondeterminism
-         var x: atomic int = 0
-         process { let v = input(int); await x.load(acquire) == v }
-         process { x.store(1, release) }",
-    );
-    let mut options = options();
-    options.limits.depth = Some(20);
-    let checked = waits.check(&options, &mut quietly());
-    assert!(!checked.is_ok_and(|record| record.verdict == Verdict::Verified));
+fn steps_that_decide_beside_their_access_are_refused() {
+    for processes in [
+        "process { atomic { if n > 1 { n := 3 } }; let r = n; assert r <= 1 }",
+        "process { let c = n.compare_exchange(7, 8); let r = n; assert r != 7 }",
+        "process { let k = n; select { k > 1 |> x := 1 [] k <= 1 |> x := 2 }; assert k <= 1 }",
+        "process { a[n] := 1; let r = a[0]; assert r == 0 }",
+    ] {
+        let program = load(&format!(
+            "atomicity access
+             allows nondeterminism
+             var x: atomic int = 0
+             var n: atomic int
+             var a: atomic int[2] = 0
+             {processes}"
+        ));
+        let mut options = options();
+        options.limits.depth = Some(100);
+        let refused = program.check(&options, &mut quietly()).unwrap_err();
+        let refused = refused.to_string();
+        assert!(
+            refused.contains("a value that is not known"),
+            "{processes}: {refused}"
+        );
+    }
 }
 
 #[test]
