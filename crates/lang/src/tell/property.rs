@@ -88,12 +88,13 @@ impl Property {
             Some(span.line_column(source).0)
         };
         let is_variable = |program: hir::Program| program.vars.iter().any(|v| v.name == "deadlock");
-        let (text, deadlock) = match program.is_some_and(is_variable) {
-            true => (text.to_owned(), false),
-            false => deadlocks(text).ok_or(BadProperty::Deadlock)?,
-        };
+        // A label may be called `deadlock` too, so points are looked for first.
         let (replaced, points) =
-            points(&text, &prefix, &names, &line_of).map_err(BadProperty::Point)?;
+            points(text, &prefix, &names, &line_of).map_err(BadProperty::Point)?;
+        let (replaced, deadlock) = match program.is_some_and(is_variable) {
+            true => (replaced, false),
+            false => deadlocks(&replaced).ok_or(BadProperty::Deadlock)?,
+        };
         let mut all = format!("{source}\n");
         for at in 0..points.len() {
             all += &format!("var {prefix}{at}: bool = false\n");

@@ -227,6 +227,8 @@ pub enum Kind {
     Assert(Expr, Option<String>),
     Assume(Expr),
     Error(Option<String>),
+    /// `print "…"`
+    Print(String),
     /// Several statements in one place.
     Seq(Vec<Stmt>),
     Break,

@@ -143,6 +143,7 @@ const SYNCHRONISED: &[&str] = &[
     "lock(m) |> {",
     ": select {",
     "print ",
+    "|> { print ",
 ];
 
 /// Compares the programs of some seeds; all of the words must be met in them.

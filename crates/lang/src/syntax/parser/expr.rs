@@ -231,8 +231,7 @@ impl<'s> Parser<'s> {
         let mut selectors = Vec::new();
         loop {
             // Within a `select` the next alternative follows `[]`.
-            let separates = self.in_select && self.kind_after(1) == Kind::RBracket;
-            if !self.before_size && !separates && self.eat(Kind::LBracket) {
+            if !self.before_size && !self.at_alternative() && self.eat(Kind::LBracket) {
                 selectors.push(Selector::Index(self.expr()?));
                 self.expect(Kind::RBracket, " after the index")?;
             } else if self.at(Kind::Dot) && self.kind_after(2) != Kind::LParen {

@@ -220,13 +220,17 @@ pub(crate) fn foreign_value(name: &str) -> Option<&'static str> {
     FOREIGN_VALUES.iter().find(named).map(|(_, advice)| *advice)
 }
 
+/// Words that open a statement where no other meaning fits, and are names elsewhere.
+const STATEMENT_WORDS: [&str; 6] = ["select", "match", "print", "break", "continue", "return"];
+
 /// What to write instead of a word of another language, or of a misspelt one.
 pub(super) fn advice(word: &str, known: impl Fn(Kind) -> bool) -> Option<String> {
     if let Some(advice) = foreign(word) {
         return Some(advice.to_owned());
     }
+    let words = STATEMENT_WORDS.into_iter().filter(|_| known(Kind::Skip));
     let keywords = KEYWORDS.iter().filter(|(_, kind)| known(*kind));
-    let near = nearest(word, keywords.map(|(text, _)| *text))?;
+    let near = nearest(word, keywords.map(|(text, _)| *text).chain(words))?;
     Some(format!("did you mean `{near}`?"))
 }
 
