@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mazurka_core::{Execution, Narrator, ProcessId};
+use mazurka_core::{Execution, Narrator, ProcessId, Status};
 use mazurka_lang::{Machine, Property, compile, load};
 
 fn machine(source: &str) -> Machine {
@@ -21,17 +21,19 @@ fn a_text_does_not_part_a_choice_from_what_it_guards() {
         "print \"took\"; atomic { free := false }",
     ] {
         let select = format!("select {{ free |> {body} [] else |> end }}");
-        let source =
-            format!("var free: bool = true var x: int = 0 process {{ {select}; x := 1 }}");
+        let source = format!("var free: bool = true var x: int = 0 process {{ {select}; x := 1 }}");
         let mut machine = machine(&source);
         machine.step(ProcessId(0), &[0]).expect("a step");
         let free = machine.bindings(false).remove(0);
         assert_eq!((&*free.name, &*free.value), ("free", "false"), "{body}");
-        machine.step(ProcessId(0), &[]).expect("the assignment to x");
-        assert_eq!(machine.enabled().count(), 0, "{body}");
+        machine
+            .step(ProcessId(0), &[])
+            .expect("the assignment to x");
+        assert_eq!(machine.status(ProcessId(0)), Status::Ended, "{body}");
     }
     // What stands behind `else` belongs to the step too, and is shown with it.
-    let source = "var x: int = 0 process { select { x == 1 |> skip [] else |> print \"{x}\"; x := 2 } }";
+    let source =
+        "var x: int = 0 process { select { x == 1 |> skip [] else |> print \"{x}\"; x := 2 } }";
     let run = machine(source).narrate(&"0".parse().unwrap()).unwrap();
     assert_eq!(run.steps[0].printed, ["0"]);
     assert_eq!(run.state[0].value, "2");
@@ -82,12 +84,18 @@ fn every_statement_may_stand_before_the_next_alternative() {
     ] {
         for between in ["", "\n", ";"] {
             let select = format!("select {{ x == 0 |> {stmt}{between} [] x == 1 |> skip }}");
-            machine(&format!("{declared} process {{ while true {{ {select} }} }}"));
+            machine(&format!(
+                "{declared} process {{ while true {{ {select} }} }}"
+            ));
         }
     }
-    machine("var x: int = 0 proc p() { select { x == 0 |> return [] x == 1 |> skip } } process { p() }");
+    machine(
+        "var x: int = 0 proc p() { select { x == 0 |> return [] x == 1 |> skip } } process { p() }",
+    );
     // The words are names there, too.
-    machine("var break: int[2] = 0 process { select { break[0] == 0 |> break[1] := 1 [] break[1] == 0 |> break[0] := break[1] [] break[0] == 1 |> skip } }");
+    machine(
+        "var break: int[2] = 0 process { select { break[0] == 0 |> break[1] := 1 [] break[1] == 0 |> break[0] := break[1] [] break[0] == 1 |> skip } }",
+    );
 }
 
 #[test]
