@@ -223,7 +223,7 @@ impl Code {
             line,
             column,
             text: text.to_owned(),
-            file: None,
+            file: span.file(&self.source).map(str::to_owned),
         }
     }
 }
@@ -261,12 +261,9 @@ impl Machine {
 /// ```
 impl Narrator for Machine {
     fn tell(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<Step, StepError> {
-        let line = self.resting(process).map_or(0, |step| {
-            self.code.steps[step as usize]
-                .span
-                .line_column(&self.code.source)
-                .0
-        });
+        let span = self.resting(process);
+        let span = span.map(|step| self.code.steps[step as usize].span);
+        let line = span.map_or(0, |span| span.line_column(&self.code.source).0);
         let pc = self.state.processes.get(process.index());
         let pc = pc.map_or(0, |process| process.registers.pc);
         let mut scribe = Scribe::default();
@@ -294,6 +291,9 @@ impl Narrator for Machine {
         }
         if let Some(procedure) = self.code.procedure_at(pc) {
             step.label = format!("{procedure}: {}", step.label);
+        }
+        if let Some(file) = span.and_then(|span| span.file(&self.code.source)) {
+            step.label = format!("({file}) {}", step.label);
         }
         Ok(step)
     }

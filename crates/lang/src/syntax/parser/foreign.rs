@@ -12,6 +12,7 @@ const CASES: &str =
 const TYPE: &str = "there are `bool`, `int`, `i8` … `u64`, ranges, `enum`, `struct` and arrays of them; write the type itself";
 const CHANNEL: &str =
     "write `chan c[4]: int` outside of all blocks, `c ! e` to send and `c ? x` to receive";
+const INCLUDE: &str = "write `include \"name.maz\"` on a line of its own, outside of all blocks";
 const TEMPORAL: &str = "write `always e`, `eventually e`, `infinitely_often e` or `whenever e leads_to f` (docs/temporal.md)";
 
 /// Words that open a statement in other languages, and what to write instead.
@@ -135,17 +136,11 @@ const FOREIGN_WORDS: &[(&str, &str)] = &[
     ("stop", "write `end`"),
     ("throw", "write `error \"why\"`"),
     ("raise", "write `error \"why\"`"),
-    (
-        "import",
-        "a program is one file: copy what you need into it",
-    ),
-    (
-        "include",
-        "a program is one file: copy what you need into it",
-    ),
+    ("import", INCLUDE),
+    ("include", INCLUDE),
     (
         "module",
-        "a program is one file of declarations and processes: leave this out",
+        "a program is a list of declarations and processes: leave this out",
     ),
     ("enum", ENUM),
     ("mtype", ENUM),
