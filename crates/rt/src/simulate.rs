@@ -287,6 +287,7 @@ impl Stage {
                 inner: RefCell::new(Inner::new(wishes)),
                 twins: Default::default(),
                 watch: Watch::new(wishes.step_limit()),
+                notes_blocks: Cell::new(false),
             }),
             coroutines: RefCell::default(),
             stacks: RefCell::new(Stacks::new(wishes.stack_size)),
@@ -302,6 +303,7 @@ impl Stage {
         {
             let mut inner = self.world.inner.borrow_mut();
             inner.begin();
+            self.world.notes_blocks.set(inner.names.blocks.begin());
         }
         self.recorded.borrow_mut().clear();
         let body = self.body.clone();

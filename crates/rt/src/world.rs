@@ -345,6 +345,8 @@ pub(crate) struct World {
     pub inner: RefCell<Inner>,
     pub twins: Twins,
     pub watch: Watch,
+    /// Whether the allocator tells of blocks.
+    pub notes_blocks: Cell<bool>,
 }
 
 thread_local! {
