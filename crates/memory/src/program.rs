@@ -320,6 +320,12 @@ pub trait Program {
         }
     }
 
+    /// Why the program has no executions after all, as a number of its own, if it has noticed that.
+    /// It ends the search.
+    fn gives_up(&self) -> Option<u32> {
+        None
+    }
+
     /// The run is about to be taken back, perhaps before its end. A program whose threads own
     /// something may let them go on by itself, so that they give it back. `last` is the value of
     /// the last write in mo among those made, of each location that has one: who reads it stays
@@ -372,6 +378,10 @@ impl<P: Program> Program for &mut P {
 
     fn answer_again(&mut self, thread: ThreadId, known: &[Known]) {
         (**self).answer_again(thread, known);
+    }
+
+    fn gives_up(&self) -> Option<u32> {
+        (**self).gives_up()
     }
 
     fn leave(&mut self, last: &[Option<Value>]) {

@@ -57,6 +57,12 @@ impl<P: Program> Runner<P> {
         self.program.initial_value(loc)
     }
 
+    /// Why the program has no executions, if it has noticed that.
+    #[inline]
+    pub(crate) fn gives_up(&self) -> Option<u32> {
+        self.program.gives_up()
+    }
+
     /// What a thread wants to do next.
     #[inline]
     pub(crate) fn action(&mut self, graph: &mut Graph, thread: ThreadId) -> Action {
