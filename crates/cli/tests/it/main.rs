@@ -9,6 +9,7 @@ mod context;
 mod documents;
 mod exit_codes;
 mod files;
+mod include;
 mod lanes;
 mod limits;
 mod memory;

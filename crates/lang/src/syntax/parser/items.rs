@@ -42,6 +42,12 @@ impl<'s> Parser<'s> {
             || (kind == Kind::Lock && self.kind_after(1) != Kind::LParen)
             || self.word_of_item().is_some()
             || self.object_here().is_some()
+            || self.at_include()
+    }
+
+    /// Whether this is `include "file.maz"`, and no name.
+    fn at_include(&self) -> bool {
+        self.at_word("include") && self.kind_after(1) == Kind::Str
     }
 
     /// The word of a declaration that is a name elsewhere, if one begins here.
@@ -183,6 +189,11 @@ impl<'s> Parser<'s> {
             Kind::Var => {
                 self.bump();
                 items.push(self.var()?);
+            }
+            Kind::Ident if self.at_include() => {
+                self.bump();
+                self.bump();
+                self.included(start.to(self.previous()));
             }
             Kind::Lock if self.kind_after(1) != Kind::LParen => {
                 self.bump();
