@@ -368,12 +368,17 @@ impl Theory<'_> {
         if wanted.contains(&None) && !self.program.temporal.is_empty() {
             bounds.push(Bound::Temporal);
         }
+        if wanted.contains(&None) && !self.program.covers.is_empty() {
+            bounds.push(Bound::Covers);
+        }
         bounds.sort_unstable();
         bounds.dedup();
+        let left_out = [Bound::Temporal, Bound::Covers];
+        let left_out = left_out.iter().any(|bound| bounds.contains(bound));
         let any = |status| all.iter().any(|goal: &GoalOutcome| goal.status == status);
         let verdict = match () {
             () if any(Status::Refuted) => Verdict::Violated,
-            () if any(Status::Open) || bounds.contains(&Bound::Temporal) => Verdict::Inconclusive,
+            () if any(Status::Open) || left_out => Verdict::Inconclusive,
             () => Verdict::Verified,
         };
         let record = Record {
@@ -406,6 +411,7 @@ impl Theory<'_> {
             profile: None,
             stronger: Vec::new(),
             memory_model: None,
+            covers: Vec::new(),
         };
         Ok((ProveRecord { record, goals: all }, file))
     }

@@ -472,6 +472,7 @@ impl<'s> Checker<'s> {
                     PropertyKind::Requires => "`requires`",
                     PropertyKind::Invariant => "an invariant",
                     PropertyKind::Ensures => "`ensures`",
+                    PropertyKind::Cover => "`cover`",
                 };
                 let expr = Body::new(self).condition(expr, what);
                 let property = Property {
@@ -483,6 +484,7 @@ impl<'s> Checker<'s> {
                     PropertyKind::Requires => self.program.requires.push(property),
                     PropertyKind::Invariant => self.program.invariants.push(property),
                     PropertyKind::Ensures => self.program.ensures.push(property),
+                    PropertyKind::Cover => self.program.covers.push(property),
                 }
             }
             Item::Prove { name, goal, span } => self.program.goals.push(Goal {

@@ -82,6 +82,8 @@ pub struct Program {
     pub invariants: Vec<Property>,
     /// What must hold in every final state.
     pub ensures: Vec<Property>,
+    /// What must be reachable: some state in which it holds.
+    pub covers: Vec<Property>,
     /// What must hold of runs.
     pub temporal: Vec<TemporalProperty>,
     /// The conditions of temporal properties, by number: over shared variables and over `watched`

@@ -147,6 +147,7 @@ pub(crate) enum PropertyKind {
     Requires,
     Invariant,
     Ensures,
+    Cover,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

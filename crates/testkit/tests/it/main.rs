@@ -3,6 +3,7 @@
 mod common;
 mod context;
 mod coverage;
+mod covers;
 mod engines;
 mod inputs;
 mod machine;

@@ -22,7 +22,7 @@ use crate::code::endless::Ends;
 use crate::code::liveness::{self, Live};
 use crate::code::loops;
 use crate::code::shared::Shared;
-use crate::code::{Checked, Code, Entry, Layout, Note, Op, Range, StepInfo, Waits};
+use crate::code::{Checked, Code, Counting, Entry, Layout, Note, Op, Range, StepInfo, Waits};
 use crate::run;
 use mazurka_diagnostics::{Diagnostic, Span};
 
@@ -187,7 +187,7 @@ impl<'a> Compiler<'a> {
             reach: std::sync::OnceLock::new(),
             quiet: Default::default(),
             fairness: Fairness::Weak,
-            only_stated: false,
+            counting: Counting::All,
         };
         Self {
             program,

@@ -15,7 +15,7 @@ pub enum NotWeak {
     Statements,
     /// It has a property of states.
     #[error(
-        "`invariant` and temporal properties are about states, and there are none: write `assert` or `ensures`"
+        "`invariant`, `cover` and temporal properties are about states, and there are none: write `assert` or `ensures`"
     )]
     States,
     /// It has objects that are lowered to variables, of which no order is known.
@@ -50,7 +50,8 @@ impl Code {
         if self.program.vars.iter().any(|var| var.object) {
             return Err(NotWeak::Objects);
         }
-        if !self.invariants.is_empty() || !self.temporal.is_empty() {
+        let covers = !self.program.covers.is_empty();
+        if !self.invariants.is_empty() || !self.temporal.is_empty() || covers {
             return Err(NotWeak::States);
         }
         let several = self.steps.iter().find(|step| !is_one_place(&step.claims));

@@ -176,7 +176,7 @@ fn split(code: &Code, cells: &[Term], logic: &mut Logic) -> Option<Code> {
     }
     let mut split = compile_symbolic(&made, &code.source, false);
     split.fairness = code.fairness;
-    split.only_stated = code.only_stated;
+    split.counting = code.counting;
     Some(split)
 }
 

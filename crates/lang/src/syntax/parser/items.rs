@@ -42,6 +42,13 @@ impl<'s> Parser<'s> {
             || (kind == Kind::Lock && self.kind_after(1) != Kind::LParen)
             || self.word_of_item().is_some()
             || self.object_here().is_some()
+            || self.at_cover()
+    }
+
+    /// Whether `cover e` begins here; `cover` is a name elsewhere, and no other declaration begins
+    /// with two values.
+    fn at_cover(&self) -> bool {
+        self.at_word("cover") && self.kind_after(1).opens_expression()
     }
 
     /// The word of a declaration that is a name elsewhere, if one begins here.
@@ -218,11 +225,14 @@ impl<'s> Parser<'s> {
                 let body = self.block("the parameters")?;
                 items.push(Item::Proc { name, params, body });
             }
-            Kind::Requires | Kind::Invariant | Kind::Ensures => {
+            Kind::Requires | Kind::Invariant | Kind::Ensures | Kind::Ident
+                if !self.at(Kind::Ident) || self.at_cover() =>
+            {
                 let kind = match self.bump().kind {
                     Kind::Requires => PropertyKind::Requires,
                     Kind::Invariant => PropertyKind::Invariant,
-                    _ => PropertyKind::Ensures,
+                    Kind::Ensures => PropertyKind::Ensures,
+                    _ => PropertyKind::Cover,
                 };
                 let mut name = None;
                 if self.kind_after(1) == Kind::Colon {
@@ -338,7 +348,7 @@ impl<'s> Parser<'s> {
                 self.pos = next + 1;
             }
             self.pos = end + 1;
-        } else if !self.at_item() {
+        } else if !self.at_item() || self.at_cover() && self.kind_after(1) != Kind::Ident {
             let eof = self.tokens.len() - 1;
             let next = self.next_at_this_depth(self.pos, eof, Kind::opens_item);
             process(self.statements_up_to(next));
