@@ -139,6 +139,11 @@ pub enum ProveError {
         "there is no rule for `{0}`: put the reason to stop into the loop's condition, or explore the program with `mazurka symbolic` or `mazurka check`"
     )]
     Leave(&'static str),
+    /// It has ghosts, which are written in the step before.
+    #[error(
+        "there is no rule for ghost variables: declare them `var`, and write them in an `atomic` block with the step that they belong to"
+    )]
+    Ghosts,
     /// A goal of its own about a program whose objects know processes by their number.
     #[error(
         "a box may hold copies of processes, some of them, or others, and reader–writer locks, condition variables, barriers and locks that are tried know the processes of the file by their number: state what is to hold with `ensures` or `invariant`, and prove that"
@@ -681,7 +686,7 @@ fn boxed(program: &hir::Program, processes: &[usize], cells: &[i64]) -> hir::Pro
     program
 }
 
-/// Refuses a program in which a loop or a procedure is left before its end.
+/// Refuses a program with ghosts, or in which a loop or a procedure is left before its end.
 fn left_early(program: &hir::Program) -> Result<(), ProveError> {
     let procedures = program.procedures.iter().map(|procedure| &procedure.body);
     let processes = program.processes.iter().map(|process| &process.body);
@@ -692,6 +697,9 @@ fn left_early(program: &hir::Program) -> Result<(), ProveError> {
                 found = Some(leave.word());
             }
         });
+    }
+    if !program.ghosts.is_empty() {
+        return Err(ProveError::Ghosts);
     }
     found.map_or(Ok(()), |word| Err(ProveError::Leave(word)))
 }

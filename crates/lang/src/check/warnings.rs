@@ -201,6 +201,7 @@ impl<'s> Survey<'s> {
             }
             Item::Enum { .. }
             | Item::Temporal { .. } // They were looked at first, for the locals that they name.
+            | Item::Ghosts(_)
             | Item::Allows(..) | Item::ExpectsDeterminism(_) | Item::Atomicity(..) => {}
         }
     }

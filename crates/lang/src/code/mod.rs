@@ -17,6 +17,7 @@ pub(crate) mod compile;
 mod covers;
 mod endless;
 pub(crate) mod fault;
+pub(crate) mod ghosts;
 mod liveness;
 mod loops;
 pub(crate) mod numbers;

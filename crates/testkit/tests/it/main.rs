@@ -5,6 +5,7 @@ mod context;
 mod coverage;
 mod covers;
 mod engines;
+mod ghosts;
 mod inputs;
 mod machine;
 mod models;

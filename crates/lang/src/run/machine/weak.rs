@@ -23,6 +23,11 @@ pub enum NotWeak {
         "semaphores, reader–writer locks, condition variables, barriers and locks that are tried are explored as interleavings only: use `lock` and atomic variables"
     )]
     Objects,
+    /// It has ghosts, which are written in the same step as something else.
+    #[error(
+        "ghost variables are written together with something else, and each step makes one access: leave them out"
+    )]
+    Ghosts,
     /// A step touches several places.
     #[error("line {line}: this step makes several accesses: only updates of one variable are one")]
     Several {
@@ -49,6 +54,9 @@ impl Code {
         }
         if self.program.vars.iter().any(|var| var.object) {
             return Err(NotWeak::Objects);
+        }
+        if self.has_ghosts() {
+            return Err(NotWeak::Ghosts);
         }
         let covers = !self.program.covers.is_empty();
         if !self.invariants.is_empty() || !self.temporal.is_empty() || covers {

@@ -43,6 +43,12 @@ impl<'s> Parser<'s> {
             || self.word_of_item().is_some()
             || self.object_here().is_some()
             || self.at_cover()
+            || self.at_ghost()
+    }
+
+    /// Whether `ghost var x: T` begins here; `ghost` is a name elsewhere.
+    fn at_ghost(&self) -> bool {
+        self.at_word("ghost") && self.kind_after(1) == Kind::Var
     }
 
     /// Whether `cover e` begins here; `cover` is a name elsewhere, and no other declaration begins
@@ -296,6 +302,15 @@ impl<'s> Parser<'s> {
             Kind::Process => {
                 self.bump();
                 items.push(self.process()?);
+            }
+            Kind::Ident if self.at_ghost() => {
+                self.bump();
+                self.bump();
+                let declared = self.var()?;
+                if let Item::Var { names, .. } = &declared {
+                    let names = names.clone();
+                    items.extend([declared, Item::Ghosts(names)]);
+                }
             }
             Kind::Ident if self.at_maplet() => self.state_and_program(items)?,
             Kind::Ident if self.word_of_item().is_some() => items.push(self.worded_item()?),
