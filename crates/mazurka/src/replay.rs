@@ -203,7 +203,9 @@ impl Program {
         let mut witnesses = Vec::new();
         let mut counts = Counts::default();
         let mut runs: Vec<&Run> = Vec::new();
-        for witness in &old.witnesses {
+        // A cover that is never reached has no run.
+        let shown = old.witnesses.iter();
+        for witness in shown.filter(|witness| !witness.runs.is_empty()) {
             let mut new = again(&mut machine(&witness.inputs()), witness, words)?;
             new.condition.clone_from(&witness.condition);
             witnesses.push(new);
@@ -246,6 +248,7 @@ impl Program {
             profile: None,
             stronger: Vec::new(),
             memory_model: None,
+            covers: Vec::new(),
         })
     }
 }
