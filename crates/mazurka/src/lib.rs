@@ -33,6 +33,7 @@
 pub mod bench;
 pub mod checkpoint;
 pub mod compare;
+mod covers;
 mod evidence;
 mod export;
 mod front;

@@ -143,6 +143,7 @@ fn ends_all(bound: &Bound) -> bool {
         | Bound::AsPrinted
         | Bound::Sampled(_)
         | Bound::Temporal
+        | Bound::Covers
         | Bound::Times
         | Bound::DataRaces
         | Bound::Unfold(_) => false,

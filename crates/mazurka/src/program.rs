@@ -130,7 +130,7 @@ impl Program {
     }
 
     /// The kinds of which all violations count.
-    fn kinds_of(&self, options: &Options) -> Kinds {
+    pub(crate) fn kinds_of(&self, options: &Options) -> Kinds {
         let language = &self.language;
         let deterministic = language.asks_for_determinism() || !language.states_other_property();
         let asked = match deterministic {
@@ -174,6 +174,12 @@ impl Program {
     /// Whether it states temporal properties.
     pub fn states_temporal(&self) -> bool {
         self.language.states_temporal()
+    }
+
+    /// Whether it states something of the kind `property`: a temporal property or a `cover`.
+    pub fn states_property(&self) -> bool {
+        let covers = |code: &std::sync::Arc<mazurka_lang::Code>| !code.covers().is_empty();
+        self.states_temporal() || self.language.maz().is_some_and(covers)
     }
 
     /// The bound of a search that does not look at temporal properties though they count.

@@ -225,6 +225,7 @@ impl Program {
             profile: None,
             stronger: Vec::new(),
             memory_model: None,
+            covers: Vec::new(),
         };
         let seed = match plan {
             Plan::Schedule(_) => None,

@@ -33,6 +33,7 @@ mod bounds;
 mod chart;
 mod compare;
 mod coverage;
+mod covers;
 mod dot;
 mod events;
 mod fit;

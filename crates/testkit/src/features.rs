@@ -179,7 +179,7 @@ impl Finder {
             ItemKind::Requires(_, e) => self.property(Feature::Requires, e),
             ItemKind::Invariant(_, e) => self.property(Feature::Invariant, e),
             ItemKind::Ensures(_, e) => self.property(Feature::Ensures, e),
-            ItemKind::Temporal(..) => {}
+            ItemKind::Temporal(..) | ItemKind::Cover(..) => {}
             ItemKind::Observe(_) => self.add(Feature::Observe),
             ItemKind::Allows(_) => self.add(Feature::Allows),
             ItemKind::ExpectsDeterminism => self.add(Feature::Expects),

@@ -467,6 +467,7 @@ fn broken_off(record: &Record) -> bool {
         | Bound::AsPrinted
         | Bound::Sampled(_)
         | Bound::Temporal
+        | Bound::Covers
         | Bound::Times
         | Bound::DataRaces
         | Bound::Unfold(_) => false,

@@ -6,6 +6,7 @@ mod bench;
 mod checkpoints;
 mod compare;
 mod context;
+mod covers;
 mod documents;
 mod exit_codes;
 mod files;

@@ -82,6 +82,8 @@ pub struct Program {
     pub invariants: Vec<Property>,
     /// What must hold in every final state.
     pub ensures: Vec<Property>,
+    /// What must be reachable: some state in which it holds.
+    pub covers: Vec<Property>,
     /// What must hold of runs.
     pub temporal: Vec<TemporalProperty>,
     /// The conditions of temporal properties, by number: over shared variables and over `watched`
@@ -123,6 +125,9 @@ pub struct Program {
     /// The arrays that stand in several copies, in a program that was made to be explored
     /// (`run/symbolic/split.rs`); none in one that was read.
     pub split: Vec<Split>,
+    /// The variables that only properties and assignments of such variables read; an assignment of
+    /// them belongs to the step before it.
+    pub ghosts: FxHashSet<VarId>,
     /// What is strange about its text, and no mistake.
     pub warnings: Vec<Diagnostic>,
 }
@@ -367,11 +372,11 @@ pub enum Place {
 
 impl Program {
     /// Whether a shared variable, by its index, is a result: one that `observe` names, or, if it
-    /// names none, any that is no object to synchronise with.
+    /// names none, any that is neither a ghost nor an object to synchronise with.
     pub fn observes(&self, var: usize) -> bool {
         match &self.observe {
             Some(named) => named.iter().any(|id| id.0 as usize == var),
-            None => !self.vars[var].object,
+            None => !self.vars[var].object && !self.ghosts.contains(&VarId(var as u32)),
         }
     }
 

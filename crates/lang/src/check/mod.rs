@@ -12,6 +12,7 @@ mod constants;
 mod expr;
 mod fold;
 mod functions;
+mod ghosts;
 mod globals;
 pub mod hir;
 mod initial;

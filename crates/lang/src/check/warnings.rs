@@ -180,7 +180,8 @@ impl<'s> Survey<'s> {
                 self.inside = None;
             }
             Item::Property { kind, expr, .. } => {
-                self.states_property |= *kind != PropertyKind::Requires;
+                self.states_property |=
+                    matches!(kind, PropertyKind::Invariant | PropertyKind::Ensures);
                 self.expr(expr);
             }
             Item::Observe(names) => names.iter().for_each(|name| self.read(*name)),
@@ -200,6 +201,7 @@ impl<'s> Survey<'s> {
             }
             Item::Enum { .. }
             | Item::Temporal { .. } // They were looked at first, for the locals that they name.
+            | Item::Ghosts(_)
             | Item::Allows(..) | Item::ExpectsDeterminism(_) | Item::Atomicity(..) => {}
         }
     }

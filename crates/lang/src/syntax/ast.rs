@@ -64,6 +64,8 @@ pub(crate) enum Item<'s> {
         span: Span,
     },
     Observe(Vec<Name<'s>>),
+    /// The variables that were declared last, where `ghost` stood before `var`.
+    Ghosts(Vec<Name<'s>>),
     /// `allows deadlock`: violations of these kinds do not count.
     Allows(Kinds, Span),
     /// `expects deterministic`
@@ -147,6 +149,7 @@ pub(crate) enum PropertyKind {
     Requires,
     Invariant,
     Ensures,
+    Cover,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -296,6 +296,7 @@ pub enum ItemKind {
     Requires(Option<String>, Expr),
     Invariant(Option<String>, Expr),
     Ensures(Option<String>, Expr),
+    Cover(Option<String>, Expr),
     /// `always e`, `whenever e leads_to f`
     Temporal(Temporal, Option<String>, Vec<Expr>),
     Observe(Vec<String>),

@@ -120,6 +120,7 @@ pub(super) struct Code {
     pub requires: Vec<Property>,
     pub invariants: Vec<Property>,
     pub ensures: Vec<Property>,
+    pub covers: Vec<Property>,
     /// Temporal properties with their conditions.
     pub temporal: Vec<(Temporal, Vec<Property>)>,
     /// Whether no values at all satisfy what is required, as far as the text shows it.

@@ -280,6 +280,10 @@ impl Compiler {
                     let property = self.property(e)?;
                     self.code.ensures.push(property);
                 }
+                ItemKind::Cover(_, e) => {
+                    let property = self.property(e)?;
+                    self.code.covers.push(property);
+                }
                 ItemKind::Temporal(kind, _, conditions) => {
                     let all: Done<Vec<_>> = conditions.iter().map(|e| self.property(e)).collect();
                     self.code.temporal.push((*kind, all?));

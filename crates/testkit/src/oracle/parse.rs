@@ -179,6 +179,7 @@ impl Parser {
             "requires" => self.property(ItemKind::Requires)?,
             "invariant" => self.property(ItemKind::Invariant)?,
             "ensures" => self.property(ItemKind::Ensures)?,
+            "cover" => self.property(ItemKind::Cover)?,
             "always" | "eventually" | "infinitely_often" | "whenever" => self.temporal(&word)?,
             "observe" => ItemKind::Observe(self.list(Self::name)?),
             "allows" => ItemKind::Allows(self.list(Self::name)?),

@@ -52,6 +52,7 @@ fn print_item(item: &Item, out: &mut String) {
         ItemKind::Requires(name, e) => property("requires", name, e, out),
         ItemKind::Invariant(name, e) => property("invariant", name, e, out),
         ItemKind::Ensures(name, e) => property("ensures", name, e, out),
+        ItemKind::Cover(name, e) => property("cover", name, e, out),
         ItemKind::Temporal(kind, name, conditions) => {
             let word = Temporal::ALL.iter().find(|(one, _)| one == kind);
             property(

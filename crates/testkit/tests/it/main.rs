@@ -3,7 +3,9 @@
 mod common;
 mod context;
 mod coverage;
+mod covers;
 mod engines;
+mod ghosts;
 mod inputs;
 mod machine;
 mod models;

@@ -15,7 +15,7 @@ pub enum NotWeak {
     Statements,
     /// It has a property of states.
     #[error(
-        "`invariant` and temporal properties are about states, and there are none: write `assert` or `ensures`"
+        "`invariant`, `cover` and temporal properties are about states, and there are none: write `assert` or `ensures`"
     )]
     States,
     /// It has objects that are lowered to variables, of which no order is known.
@@ -23,6 +23,11 @@ pub enum NotWeak {
         "semaphores, reader–writer locks, condition variables, barriers and locks that are tried are explored as interleavings only: use `lock` and atomic variables"
     )]
     Objects,
+    /// It has ghosts, which are written in the same step as something else.
+    #[error(
+        "ghost variables are written together with something else, and each step makes one access: leave them out"
+    )]
+    Ghosts,
     /// A step touches several places.
     #[error("line {line}: this step makes several accesses: only updates of one variable are one")]
     Several {
@@ -31,9 +36,12 @@ pub enum NotWeak {
     },
     /// The same, where only running it shows that.
     #[error(
-        "some step does several things at once, such as to choose and to write, or to wait for (or exchange, or select an element by) a value that is not known"
+        "line {line}: this step does several things at once, such as to choose and to write, or to wait for (or exchange, or select an element by) a value that is not known: take it apart, as in `let v = x; if v > 0 {{ … }}`"
     )]
-    SeveralInAStep,
+    SeveralInAStep {
+        /// Where it stands.
+        line: usize,
+    },
 }
 
 impl Code {
@@ -50,7 +58,11 @@ impl Code {
         if self.program.vars.iter().any(|var| var.object) {
             return Err(NotWeak::Objects);
         }
-        if !self.invariants.is_empty() || !self.temporal.is_empty() {
+        if self.has_ghosts() {
+            return Err(NotWeak::Ghosts);
+        }
+        let covers = !self.program.covers.is_empty();
+        if !self.invariants.is_empty() || !self.temporal.is_empty() || covers {
             return Err(NotWeak::States);
         }
         let several = self.steps.iter().find(|step| !is_one_place(&step.claims));
@@ -71,6 +83,16 @@ impl Code {
             )
         };
         self.ops.iter().any(starts)
+    }
+
+    /// The line of the step that begins or has begun before an operation.
+    pub(in crate::run) fn line_at(&self, op: u32) -> usize {
+        let before = self.ops[..=op as usize].iter().rev();
+        let step = before.copied().find_map(|op| match op {
+            Op::Mark(step) | Op::Open(step) => Some(step),
+            _ => None,
+        });
+        step.map_or(1, |step| self.line_of(self.steps[step as usize].span))
     }
 
     fn line_of(&self, span: Span) -> usize {
@@ -143,5 +165,10 @@ impl WeakMemory for Machine {
 
     fn set_value(&mut self, cell: u32, value: i64) {
         self.state.cells[cell as usize] = value;
+    }
+
+    fn line(&self, process: ProcessId) -> usize {
+        let state = &self.state.processes[process.index()];
+        self.code.line_at(state.registers.pc)
     }
 }
