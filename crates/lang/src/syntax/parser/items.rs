@@ -44,6 +44,12 @@ impl<'s> Parser<'s> {
             || self.object_here().is_some()
             || self.at_cover()
             || self.at_ghost()
+            || self.at_refines()
+    }
+
+    /// Whether `refines "other.maz"` begins here; `refines` is a name elsewhere.
+    fn at_refines(&self) -> bool {
+        self.at_word("refines") && self.kind_after(1) == Kind::Str
     }
 
     /// Whether `ghost var x: T` begins here; `ghost` is a name elsewhere.
@@ -303,6 +309,7 @@ impl<'s> Parser<'s> {
                 self.bump();
                 items.push(self.process()?);
             }
+            Kind::Ident if self.at_refines() => items.push(self.refines()?),
             Kind::Ident if self.at_ghost() => {
                 self.bump();
                 self.bump();
