@@ -183,4 +183,7 @@ pub trait WeakMemory: Execution {
     fn is_feasible(&mut self, _decided: &[(u32, bool)]) -> bool {
         true
     }
+
+    /// The line of the next step of a process, for messages.
+    fn line(&self, process: ProcessId) -> usize;
 }

@@ -40,4 +40,5 @@ pub use run::symbolic::{
     SymbolicMachine, SymbolicState, Valuation, Way,
 };
 pub use run::{LabelledMachine, Machine, NotWeak, Reached, State, UnfitInput};
+pub use syntax::include::expand;
 pub use tell::{BadProperty, Property};

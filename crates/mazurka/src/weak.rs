@@ -36,7 +36,7 @@ use mazurka_core::{Bound, Counts, Kinds, Scope, StopReason, Verdict};
 use mazurka_explore::{Algorithm, Budget, Watch};
 use mazurka_lang::Code;
 
-use crate::replay::Recording;
+use crate::replay::{Recording, ReplayProblem};
 use crate::run::{Plan, RunError, RunRecord};
 use crate::unknowns::given;
 use crate::{Options, Program, Refused};
@@ -45,7 +45,7 @@ pub use mazurka_memory::Memory;
 pub use orders::OrdersRecord;
 
 use search::{Answer, Question};
-use tell::{Narrator, One};
+use tell::{Misfit, Narrator, One};
 
 /// Steps that are spent at least on orders with which a violated program passes.
 const LEAST_STEPS_FOR_ORDERS: u64 = 200_000;
@@ -208,14 +208,15 @@ impl Program {
             Plan::Schedule(schedule) => narrator.schedule(schedule).map(|it| (it, Vec::new())),
             Plan::Seed(seed) => Ok(narrator.drawn(*seed, &options.limits)),
         };
-        let (schedule, bounds) = drawn.map_err(RunError::WeakSchedule)?;
+        let misfit = |misfit: Misfit| RunError::WeakSchedule(misfit.what);
+        let (schedule, bounds) = drawn.map_err(misfit)?;
         let told = narrator.one(&schedule);
         let One {
             run,
             ready,
             witnesses,
             machine,
-        } = told.map_err(RunError::WeakSchedule)?;
+        } = told.map_err(misfit)?;
         if !self.unknowns().is_empty() {
             // What an input is, is known where it is asked for.
             machine.check_inputs(&options.inputs)?;
@@ -262,13 +263,13 @@ impl Program {
         memory: Memory,
         recording: &Recording,
         options: &Options,
-    ) -> Result<Record, NotAgain> {
+    ) -> Result<Record, ReplayProblem> {
         let old = &recording.record;
         let start = Instant::now();
         let code = |inputs: &[Binding]| {
             let given: Vec<_> = inputs.iter().filter_map(given).collect();
             let code = self.weak_code_with(&given);
-            code.map_err(|why| NotAgain(why.to_string()))
+            code.map_err(|why| ReplayProblem::Changed(why.to_string()))
         };
         let local = options.limits.local;
         let mut witnesses = Vec::new();
@@ -278,7 +279,7 @@ impl Program {
                 memory,
                 local,
             };
-            witnesses.push(narrator.again(witness).map_err(NotAgain)?);
+            witnesses.push(narrator.again(witness)?);
         }
         let mut runs: Vec<&Run> = witnesses.iter().flat_map(|witness| &witness.runs).collect();
         if let (Some(run), true) = (&recording.run, runs.is_empty()) {
@@ -287,12 +288,11 @@ impl Program {
                 memory,
                 local,
             };
-            narrator.compare(run).map_err(NotAgain)?;
+            narrator.compare(run)?;
             runs.push(run);
         }
         if runs.is_empty() {
-            let nothing = "the record has no witness and no run to replay";
-            return Err(NotAgain(nothing.to_owned()));
+            return Err(ReplayProblem::Nothing);
         }
         let outcome = Outcome {
             command: "replay",
@@ -323,9 +323,6 @@ pub(crate) struct Wanted {
     /// Draw executions by this algorithm, in place of exploring all.
     pub draws: Option<Algorithm>,
 }
-
-/// Why a recorded run does not come again.
-pub(crate) struct NotAgain(pub String);
 
 /// What a record says.
 struct Outcome {

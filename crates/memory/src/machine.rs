@@ -9,7 +9,9 @@
 //! and one machine makes the steps of all threads. A step that decides beside its access, as a
 //! guard over such a value would, is one that does several things.
 
-use mazurka_core::{Access, AccessKind, Claims, Mishap, ProcessId, Status, Wait, WeakMemory};
+use mazurka_core::{
+    Access, AccessKind, Claims, Mishap, MishapKind, ProcessId, Status, Wait, WeakMemory,
+};
 
 use crate::graph::Graph;
 use crate::program::{Action, Decision, Effect, Loc, Program, ThreadId, Value};
@@ -66,8 +68,8 @@ pub struct Threads<M, const APART: bool> {
     answered: Vec<u32>,
     /// What is known of the steps of each thread, by the number of answers before them.
     known: Vec<Vec<Known>>,
-    /// Whether a step did more than one thing.
-    several: bool,
+    /// The line of the first step that did more than one thing.
+    several: Option<u32>,
     claims: Claims,
     joins: Vec<ProcessId>,
     /// The decisions that the machine is asked about.
@@ -105,16 +107,19 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
             joined: vec![0; all as usize],
             answered: vec![0; all as usize],
             known: vec![Vec::new(); all as usize],
-            several: false,
+            several: None,
             claims: Claims::new(),
             joins: Vec::new(),
             decided: Vec::new(),
         }
     }
 
-    /// Whether a step did several things at once: then what was explored means nothing.
-    pub fn does_several(&self) -> bool {
-        self.several
+    /// Notes that the next step of a thread does several things at once, so that what is explored
+    /// means nothing.
+    #[cold]
+    fn note_several(&mut self, thread: ThreadId) {
+        let line = self.machine(thread).line(process(thread)) as u32;
+        self.several.get_or_insert(line);
     }
 
     /// The machine, with the values that the cells have at the end of an execution. A lock has that
@@ -161,15 +166,18 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
             false => (claim.is_none() && value > 0).then(|| self.outcome(thread, value)),
         };
         let made = make(self.machine(thread), process(thread), outcome.as_slice());
-        debug_assert!(made || self.several, "a step that was offered");
-        if !made {
-            self.several = true;
+        debug_assert!(made || self.several.is_some(), "a step that was offered");
+        let several = made && self.machine(thread).decisions() != u32::from(decides);
+        if several {
+            let depth = self.machine(thread).events().len() - 1;
+            self.machine(thread).back_to(depth);
+        }
+        if several || !made {
+            self.note_several(thread);
             self.count_answer(thread);
             self.logs[log].push(Made::Nothing(thread));
             return;
         }
-        let decided = self.machine(thread).decisions();
-        self.several |= decided != u32::from(decides);
         self.count_answer(thread);
         self.joined[thread.index()] = 0;
         if let Some((cell, acquired)) = lock {
@@ -224,10 +232,13 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         self.machine(thread).claims(process(thread), &mut claims);
         let writes = claims.iter().find(|access| access.kind != AccessKind::Read);
         let access = writes.or(claims.first()).copied();
-        self.several |= claims
+        let several = claims
             .iter()
             .any(|one| access.map(|a| a.first) != Some(one.first) || one.len != 1);
         self.claims = claims;
+        if several {
+            self.note_several(thread);
+        }
         let claim = access.map(|access| (access.first, access.kind));
         self.known(thread).claim = Some(claim);
         claim
@@ -255,7 +266,6 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
             machine.set_value(cell, value);
         }
         let Ok(event) = machine.try_step(process(thread)) else {
-            self.several |= self.machine(thread).decisions() > 0;
             return None;
         };
         let choice = event.outcomes.first();
@@ -276,7 +286,9 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         }
         let several = things > 1 || machine.decisions() > 0;
         machine.back_to(depth);
-        self.several |= several;
+        if several {
+            self.note_several(thread);
+        }
         Some(probe)
     }
 
@@ -394,6 +406,12 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
         let later = later.flat_map(|event| &event.mishaps);
         let mut all = later.chain(machine.initial_mishaps());
         all.find(halts).copied()
+    }
+
+    /// Whether a failure has halted a thread, and not a limit.
+    pub fn is_failure(&mut self, thread: ThreadId) -> bool {
+        let mishap = self.mishap(thread);
+        mishap.is_some_and(|mishap| mishap.kind == MishapKind::Failure)
     }
 
     /// Whether a mishap that [counts](mazurka_core::Execution::counts) has halted one of so many
@@ -533,6 +551,10 @@ impl<M: WeakMemory, const APART: bool> Program for Threads<M, APART> {
         let make =
             |machine: &mut M, process, outcomes: &[i64]| machine.step(process, outcomes).is_ok();
         self.answer_by(thread, value, make);
+    }
+
+    fn gives_up(&self) -> Option<u32> {
+        self.several
     }
 
     fn rewind(&mut self, answers: &mut [u32]) {

@@ -224,7 +224,7 @@ impl Finder {
 
     fn stmt(&mut self, stmt: &Stmt) {
         match &stmt.kind {
-            Kind::Skip | Kind::Break | Kind::Continue | Kind::Return => {}
+            Kind::Skip | Kind::Print(_) | Kind::Break | Kind::Continue | Kind::Return => {}
             Kind::End => self.add(Feature::End),
             Kind::Operate(_, places) => {
                 self.add(Feature::Lock);

@@ -10,6 +10,7 @@ mod covers;
 mod documents;
 mod exit_codes;
 mod files;
+mod include;
 mod lanes;
 mod limits;
 mod memory;

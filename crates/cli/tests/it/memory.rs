@@ -48,7 +48,7 @@ fn a_weak_execution_is_shown_and_replays() {
     let run = mazurka(&["run", file, "--memory", "rc11", "--schedule", schedule]);
     assert_eq!(run.code, 3, "{run:?}");
     assert!(
-        run.err.contains("the memory model has no outcome"),
+        run.err.contains("right has no outcome 1 here under rc11"),
         "{run:?}"
     );
 }
@@ -612,4 +612,104 @@ fn a_replay_compares_everything() {
     let mut changed = run;
     changed["run"]["state"][0]["value"] = "77".into();
     assert_eq!(replay(changed).code, 3);
+}
+
+/// A failing event counts once with what is before it, whatever other processes do. Where
+/// interleavings are explored, the writes that it overwrites are before it too.
+#[test]
+fn failing_events_are_counted_once() {
+    for (processes, interleaved, weak) in [
+        (
+            "process { x := 1; error } process { y := 1 } process { y := 2 }",
+            1,
+            1,
+        ),
+        ("process { x := 1; error } process { y := 1; error }", 2, 2),
+        ("process { x := 1; error } process { x := 2; error }", 4, 2),
+        (
+            "process { error } process { error } process { y := 1 } process { y := 2 }",
+            2,
+            2,
+        ),
+        (
+            "process (i in 0..3) { x := i } process { let r = x; assert r == 0 } process { y := 1 }",
+            10,
+            2,
+        ),
+        (
+            "process { spawn { y := 1; error }; z := 1 } process { z := 2 } process { z := 3 }",
+            1,
+            1,
+        ),
+    ] {
+        let program =
+            format!("atomicity access\nvar x, y, z: atomic int = 0\nensures true\n{processes}\n");
+        for (how, failures) in [
+            (&[][..], interleaved),
+            (&["--memory", "tso"], weak),
+            (&["--memory", "rc11", "--jobs", "2"], weak),
+        ] {
+            let explore = [&["explore", "-", "--format", "json"], how].concat();
+            let record = with_input(&explore, &program).json();
+            assert_eq!(record["failures"], failures, "{how:?} {processes}");
+        }
+    }
+    // Two ways to the read that races, and two orders of what other processes do.
+    let races = "atomicity access
+var d: int = 0
+var x, y: atomic int = 0
+ensures true
+process { d := 1 }
+process { let r = x; d := r }
+process { x := 1 }
+process { y := 1 }
+process { y := 2 }
+";
+    let record = with_input(
+        &["explore", "-", "--memory", "rc11", "--format", "json"],
+        races,
+    );
+    assert_eq!(record.json()["failures"], 2);
+}
+
+/// Where a schedule does not fit, the message has the names and numbers of the source.
+#[test]
+fn schedules_that_do_not_fit_are_told_in_the_programs_names() {
+    let program = "atomicity access
+var x: atomic int = 0
+lock m
+process left { lock(m); x := 1; unlock(m) }
+process right { lock(m); let r = x; unlock(m); await r == 5 }
+";
+    for (schedule, said) in [
+        (
+            "0 1",
+            "step 2 of the schedule: process right has to wait here; these can make a step: left",
+        ),
+        (
+            "0 0 0 0",
+            "step 4 of the schedule: process left has already ended; these can make a step: right",
+        ),
+        (
+            "0 7",
+            "step 2 of the schedule: there is no process 7 at this point",
+        ),
+        (
+            "0 0=1",
+            "step 2 of the schedule: left has no outcome 1 here under rc11",
+        ),
+        (
+            "0 0=1,2",
+            "step 2 of the schedule: left has no outcome 1,2 here under rc11",
+        ),
+        (
+            "0 0=-1",
+            "step 2 of the schedule: left has no outcome -1 here under rc11",
+        ),
+    ] {
+        let run = ["run", "-", "--memory", "rc11", "--schedule", schedule];
+        let said_so = with_input(&run, program);
+        assert_eq!(said_so.code, 3, "{said_so:?}");
+        assert!(said_so.err.contains(said), "{said_so:?}");
+    }
 }

@@ -734,6 +734,8 @@ pub enum UnaryOp {
     Not,
     /// `-`
     Neg,
+    /// `~`, of machine integers.
+    BitNot,
 }
 
 /// Binary operators.
@@ -745,6 +747,11 @@ pub enum BinaryOp {
     Mul,
     Div,
     Rem,
+    BitAnd,
+    BitOr,
+    BitXor,
+    Shl,
+    Shr,
     Eq,
     Ne,
     Lt,
@@ -753,4 +760,12 @@ pub enum BinaryOp {
     Ge,
     And,
     Or,
+}
+
+impl BinaryOp {
+    /// Whether it works on the bits of machine integers.
+    pub fn is_bitwise(self) -> bool {
+        use BinaryOp::{BitAnd, BitOr, BitXor, Shl, Shr};
+        matches!(self, BitAnd | BitOr | BitXor | Shl | Shr)
+    }
 }

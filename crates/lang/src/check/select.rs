@@ -87,7 +87,7 @@ impl<'s> Body<'_, 's> {
             let (first, rest) = body.alternative(&alternative.body, !waits);
             let Blocking { guard, mut then } = blocking?;
             then.append(&mut after);
-            let span = first.first().map_or(at, |stmt| at.to(stmt.span));
+            let span = first.last().map_or(at, |stmt| at.to(stmt.span));
             then.extend(first);
             body.c.program.alternatives.insert(span);
             Some(Way {
@@ -108,10 +108,15 @@ impl<'s> Body<'_, 's> {
             },
             _ => body,
         };
-        let joined = joins && list.first().is_some_and(is_simple);
+        // A text to print is no step, so it does not part the choice from what it guards.
+        let prints = list.iter().take_while(|stmt| is_print(stmt)).count();
+        let joined = match joins && list.get(prints).is_some_and(is_simple) {
+            true => prints + 1,
+            false => 0,
+        };
         let (mut first, mut rest) = (Vec::new(), Vec::new());
         for (at, stmt) in list.iter().enumerate() {
-            match joined && at == 0 {
+            match at < joined {
                 true => first.push(self.in_one_step(|body| body.stmt(stmt))),
                 false => rest.push(self.stmt(stmt)),
             }
@@ -221,6 +226,14 @@ fn choose_open(hidden: &Counters, ways: &[Way], span: Span) -> Vec<Stmt> {
 fn equals(of: LocalId, value: i64, span: Span) -> Expr {
     let (of, value) = (local(of, span), number(value, span));
     binary(BinaryOp::Eq, of, value, Type::Bool)
+}
+
+/// Whether a statement shows a text.
+fn is_print(stmt: &ast::Stmt<'_>) -> bool {
+    match &stmt.kind {
+        ast::StmtKind::Labelled(_, inner) => is_print(inner),
+        kind => matches!(kind, ast::StmtKind::Print(_)),
+    }
 }
 
 /// Whether a statement behind a condition belongs to its step.

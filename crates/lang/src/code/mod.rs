@@ -53,6 +53,12 @@ pub(crate) enum Arith {
     Mul,
     Div,
     Rem,
+    /// On bits, of machine integers alone; these neither fail nor wrap.
+    BitAnd,
+    BitOr,
+    BitXor,
+    Shl,
+    Shr,
 }
 
 /// Comparisons. `u64` values are compared as such.

@@ -128,7 +128,8 @@ process a (me in 0..2) { print \"a{me}\"; x := x + 1; print \"{{x}} is {x}\" }
 process b { print \"over\" }";
     let run = machine(source).narrate(&"1 0".parse().unwrap()).unwrap();
     let printed: Vec<_> = run.steps.iter().map(|step| &step.printed[..]).collect();
-    assert_eq!(printed, [["a1", "{x} is 1"], ["a0", "{x} is 2"]]);
+    let wanted: [&[&str]; 2] = [&["b: over", "a1", "{x} is 1"], &["a0", "{x} is 2"]];
+    assert_eq!(printed, wanted);
 }
 
 #[test]

@@ -16,7 +16,8 @@ use mazurka_explore::{Algorithm, Budget, Pct, RandomWalks, Watch};
 use mazurka_lang::{Code, Machine, NotWeak};
 use mazurka_memory::schedule::Schedule;
 use mazurka_memory::{
-    Drawing, End, Ending, Failure, Found, Memory, Part, Threads, Visitor, sample, split, visit_part,
+    Drawing, End, Ending, Failure, Found, Memory, Part, Program as _, Threads, Visitor, sample,
+    split, visit_part,
 };
 use rustc_hash::FxHashSet;
 
@@ -71,14 +72,14 @@ pub(super) struct Seen {
     drawn: FxHashSet<Fingerprint>,
     /// The first complete execution that breaks each `ensures`, by its site.
     pub broken: Vec<(u32, Schedule)>,
-    /// How many do, or fail otherwise.
-    failures: u64,
+    /// How many do.
+    breaking: u64,
+    /// The other failures, each with the steps before it.
+    failing: FxHashSet<Fingerprint>,
     /// Whether one of them counts.
     failed: bool,
     /// Whether a failure that does not count has halted a process.
     pub halted: bool,
-    /// Whether a step did more than one thing.
-    pub several: bool,
 }
 
 impl Seen {
@@ -100,10 +101,10 @@ impl Seen {
                 self.broken.push((site, schedule));
             }
         }
-        self.failures += other.failures;
+        self.breaking += other.breaking;
+        self.failing.extend(other.failing);
         self.failed |= other.failed;
         self.halted |= other.halted;
-        self.several |= other.several;
     }
 }
 
@@ -136,7 +137,7 @@ impl Look<'_> {
         let machine = program.at_the_end(graph);
         let observation = machine.observation();
         let mut broken = machine.final_mishaps();
-        self.seen.failures += broken.len() as u64;
+        self.seen.breaking += broken.len() as u64;
         broken.retain(|mishap| machine.counts(mishap));
         self.seen.failed |= !broken.is_empty();
         if self.seen.observed.insert(observation) && self.seen.finals.len() < 2 {
@@ -158,7 +159,6 @@ impl Look<'_> {
     fn failure<M: WeakMemory, const APART: bool>(&mut self, end: &mut End<'_, Threads<M, APART>>) {
         let (graph, program) = end.graph_and_program();
         let counts = program.has_failed(graph.threads());
-        self.seen.failures += 1;
         self.seen.failed |= counts;
         self.seen.halted |= !counts;
     }
@@ -168,31 +168,42 @@ impl<M: WeakMemory, const APART: bool> Visitor<Threads<M, APART>> for Look<'_> {
     fn end(&mut self, end: &mut End<'_, Threads<M, APART>>) -> ControlFlow<()> {
         self.shared.executions.fetch_add(1, Ordering::Relaxed);
         if self.draws && !matches!(end.ending(), Ending::Blocked | Ending::Discarded) {
-            let words = end.schedule().0.into_iter();
-            let words = words.map(|step| u64::from(step.thread.0) << 32 | u64::from(step.outcome));
-            self.seen
-                .drawn
-                .insert(words.fold(Fingerprint::EMPTY, Fingerprint::then));
+            let drawn = print(Fingerprint::EMPTY, end.schedule());
+            self.seen.drawn.insert(drawn);
         }
         match end.ending() {
             Ending::Complete => self.result(end),
             Ending::Failed => self.failure(end),
-            Ending::Race => {
-                self.seen.failures += 1;
-                self.seen.failed = true;
-            }
+            Ending::Race => self.seen.failed = true,
             Ending::Deadlock | Ending::Blocked | Ending::Discarded => {}
         }
-        self.seen.several |= end.graph_and_program().1.does_several();
         let stops = |kind, found| found && self.stops.contains(kind);
-        self.certain = self.seen.several
-            || stops(Kind::Failure, self.seen.failed)
+        self.certain = stops(Kind::Failure, self.seen.failed)
             || stops(Kind::Deadlock, end.ending() == Ending::Deadlock)
             || stops(Kind::Nondeterminism, self.seen.finals.len() > 1);
         if self.certain {
             return ControlFlow::Break(());
         }
         Visitor::<Threads<M, APART>>::goes_on(self)
+    }
+
+    fn fails(
+        &mut self,
+        program: &mut Threads<M, APART>,
+        failure: Failure,
+        steps: impl FnOnce() -> Schedule,
+    ) {
+        // Threads that are started are numbered as they are met; their steps tell them apart.
+        let initial = program.initial_threads();
+        let what = match failure {
+            Failure::Failed { thread, code } if program.is_failure(thread) => {
+                [0, u64::from(code), u64::from(thread.0.min(initial))]
+            }
+            Failure::Race { loc, .. } => [1, u64::from(loc.0), 0],
+            Failure::Failed { .. } | Failure::Deadlock => return,
+        };
+        let what = what.into_iter().fold(Fingerprint::EMPTY, Fingerprint::then);
+        self.seen.failing.insert(print(what, steps()));
     }
 
     fn goes_on(&mut self) -> ControlFlow<()> {
@@ -204,14 +215,22 @@ impl<M: WeakMemory, const APART: bool> Visitor<Threads<M, APART>> for Look<'_> {
     }
 }
 
+/// Adds steps to a fingerprint.
+fn print(start: Fingerprint, steps: Schedule) -> Fingerprint {
+    let words = steps.0.into_iter();
+    let words = words.map(|step| u64::from(step.thread.0) << 32 | u64::from(step.outcome));
+    words.fold(start, Fingerprint::then)
+}
+
 impl Look<'_> {
     /// What was found in the part.
     pub fn shown(self, found: Found) -> Shown {
         // A limit of the length of an execution cuts that one off only.
         let limited = |bound: &Bound| !matches!(bound, Bound::MaxDepth(_));
-        let stopped = found.stopped && !self.certain;
+        let certain = self.certain || found.given_up.is_some();
+        let stopped = found.stopped && !certain;
         Shown {
-            certain: self.certain,
+            certain,
             broken_off: stopped || found.bounds.iter().any(limited),
             found,
             seen: self.seen,
@@ -295,8 +314,8 @@ impl Question<'_> {
             true => self.search::<false>(watch),
             false => self.search::<true>(watch),
         };
-        if seen.several {
-            return Err(NotWeak::SeveralInAStep);
+        if let Some(line) = found.given_up {
+            return Err(several(line));
         }
         let mut bounds = found.bounds.clone();
         self.options.show();
@@ -552,6 +571,13 @@ pub(super) fn watched<R: Send>(
     })
 }
 
+/// Why the threads of a program have given up: the step in this line does several things.
+pub(super) fn several(line: u32) -> NotWeak {
+    NotWeak::SeveralInAStep {
+        line: line as usize,
+    }
+}
+
 pub(super) fn executions(found: &Found) -> u64 {
     let graphs = found.counts;
     graphs.executions() - graphs.blocked - graphs.discarded
@@ -559,17 +585,13 @@ pub(super) fn executions(found: &Found) -> u64 {
 
 pub(super) fn counts(found: &Found, seen: &Seen) -> Counts {
     let graphs = found.counts;
-    // A failure beside a false assumption is found, in an execution that is discarded.
-    let failed = found.findings.iter();
-    let failed = failed.filter(|finding| finding.failure != Failure::Deadlock);
-    let failed = failed.count();
     Counts {
         executions: executions(found),
         traces: None,
         blocked: graphs.blocked,
         discarded: graphs.discarded,
         deadlocks: graphs.deadlocks,
-        failures: seen.failures.max(failed as u64),
+        failures: seen.breaking + seen.failing.len() as u64,
         final_states: seen.observed.len() as u64,
         events: graphs.events,
         steps: graphs.events,
@@ -584,7 +606,7 @@ mod tests {
     /// A part with one more failure than its number, which may end the search.
     fn part(number: u64, certain: bool) -> Shown {
         let seen = Seen {
-            failures: number + 1,
+            breaking: number + 1,
             broken: vec![
                 (7, Schedule::default()),
                 (number as u32, Schedule::default()),
@@ -614,15 +636,15 @@ mod tests {
     fn parts_are_put_together_in_order() {
         for order in [[0, 1, 2, 3], [3, 2, 1, 0], [1, 3, 0, 2]] {
             let whole = gather(&order, None, 4);
-            assert_eq!((whole.seen.failures, whole.broken_off), (10, false));
+            assert_eq!((whole.seen.breaking, whole.broken_off), (10, false));
             let sites: Vec<u32> = whole.seen.broken.iter().map(|(site, _)| *site).collect();
             assert_eq!(sites, [7, 0, 1, 2, 3]);
             // Those after the one that ends the search do not count.
             let certain = gather(&order, Some(2), 4);
-            assert_eq!((certain.seen.failures, certain.certain), (6, true));
+            assert_eq!((certain.seen.breaking, certain.certain), (6, true));
             assert!(!certain.broken_off);
         }
         let missing = gather(&[0, 2], None, 4);
-        assert_eq!((missing.seen.failures, missing.broken_off), (4, true));
+        assert_eq!((missing.seen.breaking, missing.broken_off), (4, true));
     }
 }

@@ -6,20 +6,21 @@ use std::sync::Arc;
 use mazurka_core::record::{Difference, Kind, MemoryStep, Place, Run, Step, Waiting, Witness};
 use mazurka_core::{
     Bound, Execution, Kinds, Limits, Mishap, MishapKind, Narrator as _, ProcessId, Random,
-    Schedule as Written, ScheduledStep, ending,
+    ReplayReason, Schedule as Written, ScheduledStep, Status, ending,
 };
+use mazurka_diagnostics::MARK;
 use mazurka_lang::{Code, Machine};
 use mazurka_memory::graph::{Event, Graph, Kind as Access, Slot};
 use mazurka_memory::schedule::{Schedule, ScheduledAction};
 use mazurka_memory::{
-    Action, End, Ending, Failure, Finding, Found, Loc, Memory, Program as _, Replay, ThreadId,
-    Threads, Visitor, replay_graph, sample,
+    Action, End, Ending, Failure, Finding, Found, Loc, Memory, Program as _, Replay, ReplayError,
+    ThreadId, Threads, Visitor, replay_graph, sample,
 };
 use rustc_hash::FxHashMap;
 
 use super::unknowns::before;
 use crate::evidence::enumerate;
-use crate::replay::difference;
+use crate::replay::{ReplayProblem, same_steps};
 
 /// Tells the executions of one program under one model.
 pub(super) struct Narrator<'a> {
@@ -50,6 +51,21 @@ impl<P: mazurka_memory::Program> Visitor<P> for Drawn {
 
     fn cut(&mut self, steps: impl FnOnce() -> Schedule) {
         self.0 = steps();
+    }
+}
+
+/// A step of a schedule that cannot be made.
+pub(super) struct Misfit {
+    /// The step, from 1.
+    step: usize,
+    /// What is the matter.
+    pub what: String,
+}
+
+impl From<Misfit> for ReplayProblem {
+    fn from(misfit: Misfit) -> Self {
+        let Misfit { step, what } = misfit;
+        Self::Diverged { step, what }
     }
 }
 
@@ -164,17 +180,17 @@ impl Narrator<'_> {
     }
 
     /// A witness of an earlier search, made again.
-    pub fn again(&self, old: &Witness) -> Result<Witness, String> {
-        let changed = || Err("the recorded violation does not happen".to_owned());
-        let runs: Result<Vec<Told>, String> = old.runs.iter().map(|run| self.reread(run)).collect();
-        let runs = runs?;
+    pub fn again(&self, old: &Witness) -> Result<Witness, ReplayProblem> {
+        let changed = || {
+            let what = "the recorded violation does not happen";
+            Err(ReplayProblem::Changed(what.to_owned()))
+        };
+        let runs = old.runs.iter().map(|run| self.reread(run));
+        let runs: Vec<Told> = runs.collect::<Result<_, _>>()?;
         let [told] = &runs[..] else {
-            let schedules: Result<Vec<Schedule>, String> = old
-                .runs
-                .iter()
-                .map(|run| self.read(&run.schedule))
-                .collect();
-            return match &schedules?[..] {
+            let schedules = old.runs.iter().map(|run| self.read(&run.schedule));
+            let schedules: Vec<Schedule> = schedules.collect::<Result<_, _>>()?;
+            return match &schedules[..] {
                 [one, other] => {
                     let new = self.difference(one, other);
                     if new.differs.is_empty() {
@@ -204,60 +220,82 @@ impl Narrator<'_> {
     }
 
     /// Whether a recorded run comes again as it was.
-    pub fn compare(&self, old: &Run) -> Result<(), String> {
+    pub fn compare(&self, old: &Run) -> Result<(), ReplayProblem> {
         self.reread(old).map(|_| ())
     }
 
     /// Makes a recorded run again and compares it.
-    fn reread(&self, old: &Run) -> Result<Told, String> {
+    fn reread(&self, old: &Run) -> Result<Told, ReplayProblem> {
         let told = self.tell(&self.read(&old.schedule)?)?;
-        let new = &told.run;
-        for (at, (was, is)) in old.steps.iter().zip(&new.steps).enumerate() {
-            if let Some(what) = difference(was, is) {
-                return Err(format!("step {} is not as recorded: {what}", at + 1));
-            }
-        }
-        match () {
-            () if old.steps.len() != new.steps.len() => {
-                Err("it has another number of steps".to_owned())
-            }
-            () if old.state != new.state || old.ending != new.ending => {
-                Err("the run ends in another state".to_owned())
-            }
-            () => Ok(told),
-        }
+        same_steps(old, &told.run)?;
+        Ok(told)
     }
 
     /// Reads a schedule.
-    fn read(&self, text: &str) -> Result<Schedule, String> {
-        let written: Result<Written, _> = text.parse();
-        self.schedule(&written.map_err(|error| error.to_string())?)
+    fn read(&self, text: &str) -> Result<Schedule, ReplayProblem> {
+        Ok(self.schedule(&text.parse()?)?)
     }
 
     /// A schedule as the engine has it: the number behind a step is an outcome. Processes that are
     /// started have numbers in the order in which they are met, so they are met here.
-    pub fn schedule(&self, written: &Written) -> Result<Schedule, String> {
+    pub fn schedule(&self, written: &Written) -> Result<Schedule, Misfit> {
         let mut schedule = Schedule::default();
         let mut machine = self.machine();
         for (at, step) in written.0.iter().enumerate() {
             if machine.processes().find(&step.process).is_none() {
-                machine = self.follow(&schedule)?;
+                machine = self.tell(&schedule)?.machine;
             }
-            let process = machine.processes().find(&step.process);
-            let no_process = || format!("step {}: there is no process {}", at + 1, step.process);
-            let thread = ThreadId(process.ok_or_else(no_process)?.0);
-            let outcome = step.outcomes.first().copied().unwrap_or(0);
-            let outcome = u32::try_from(outcome);
-            let no_outcome = |_| format!("step {}: there is no such outcome", at + 1);
-            let outcome = outcome.map_err(no_outcome)?;
+            let Some(process) = machine.processes().find(&step.process) else {
+                let told = self.tell(&schedule)?;
+                let process = step.process.to_string();
+                return Err(told.misfit(at, process, ReplayReason::NoSuchProcess));
+            };
+            let outcome = match step.outcomes[..] {
+                [] => Some(0),
+                [outcome] => u32::try_from(outcome).ok(),
+                _ => None,
+            };
+            let Some(outcome) = outcome else {
+                let given = step.outcomes.iter().map(ToString::to_string);
+                let given = given.collect::<Vec<_>>().join(",");
+                return Err(self.no_outcome(at, &machine.name_of(&step.process), &given));
+            };
+            let thread = ThreadId(process.0);
             schedule.0.push(ScheduledAction { thread, outcome });
         }
         Ok(schedule)
     }
 
-    /// The machine at the end of a schedule.
-    fn follow(&self, schedule: &Schedule) -> Result<Machine, String> {
-        Ok(self.tell(schedule)?.machine)
+    /// A step, from 0, has another outcome than those that the model gives.
+    fn no_outcome(&self, at: usize, process: &str, outcome: &str) -> Misfit {
+        let step = at + 1;
+        let memory = self.memory;
+        let what = format!(
+            "step {step} of the schedule: {process} has no outcome {outcome} here under {memory}; the number behind `=` says how many newer writes a read does not see, or a write comes before, or what is chosen"
+        );
+        Misfit { step, what }
+    }
+
+    /// Why a schedule is none of the program, in its names.
+    fn misfit(&self, schedule: &Schedule, error: &ReplayError) -> Misfit {
+        let (ReplayError::NotReady { step: at, .. } | ReplayError::NoOutcome { step: at, .. }) =
+            *error;
+        let scheduled = schedule.0[at];
+        let process = ProcessId(scheduled.thread.0);
+        let told = match self.tell(&Schedule(schedule.0[..at].to_vec())) {
+            Ok(told) => told,
+            Err(earlier) => return earlier,
+        };
+        let name = told.machine.name_of(told.machine.processes().path(process));
+        if let ReplayError::NoOutcome { outcome, .. } = error {
+            return self.no_outcome(at, &name, &outcome.to_string());
+        }
+        let reason = match told.machine.status(process) {
+            Status::Unborn => ReplayReason::NoSuchProcess,
+            Status::Ready => ReplayReason::NotReady(Status::Waiting),
+            status => ReplayReason::NotReady(status),
+        };
+        told.misfit(at, name, reason)
     }
 
     /// An execution drawn at random, the same for the same seed, and the limits that cut it off.
@@ -275,7 +313,7 @@ impl Narrator<'_> {
     }
 
     /// The execution of a schedule, and everything that is wrong with it.
-    pub fn one(&self, schedule: &Schedule) -> Result<One, String> {
+    pub fn one(&self, schedule: &Schedule) -> Result<One, Misfit> {
         let told = self.tell(schedule)?;
         let failures = told.mishaps.iter().filter(|mishap| told.counts(mishap));
         let mut witnesses: Vec<Witness> = failures.map(|mishap| told.failure(mishap)).collect();
@@ -288,10 +326,10 @@ impl Narrator<'_> {
         let marked = witnesses.first().and_then(|witness| witness.runs.first());
         let run = marked.unwrap_or(&told.run).clone();
         let name = |thread: &ThreadId| told.machine.processes().path(ProcessId(thread.0));
-        let ready = told.replay.ready.iter().map(|it| name(it).to_string());
+        let ready = told.replay.ready.iter();
         Ok(One {
             run,
-            ready: ready.collect(),
+            ready: ready.map(|it| name(it).to_string()).collect(),
             witnesses,
             machine: told.machine,
         })
@@ -301,14 +339,16 @@ impl Narrator<'_> {
     fn retell(&self, schedule: &Schedule) -> Told {
         match self.tell(schedule) {
             Ok(told) => told,
-            Err(error) => panic!("a schedule that the search found does not run again: {error}"),
+            Err(Misfit { what, .. }) => {
+                panic!("a schedule that the search found does not run again: {what}")
+            }
         }
     }
 
-    fn tell(&self, schedule: &Schedule) -> Result<Told, String> {
+    fn tell(&self, schedule: &Schedule) -> Result<Told, Misfit> {
         let threads = || Threads::<_, false>::new(|| self.machine());
         let replayed = replay_graph(threads(), self.memory, schedule);
-        let (replay, graph) = replayed.map_err(|error| error.to_string())?;
+        let (replay, graph) = replayed.map_err(|error| self.misfit(schedule, &error))?;
         let mut teller = Teller {
             code: self.code,
             graph: &graph,
@@ -485,6 +525,23 @@ impl Teller<'_> {
 }
 
 impl Told {
+    /// Why one more step, from 0, cannot be made.
+    fn misfit(&self, at: usize, process: String, reason: ReplayReason) -> Misfit {
+        let machine = &self.machine;
+        let name =
+            |thread: &ThreadId| machine.name_of(machine.processes().path(ProcessId(thread.0)));
+        let refused = mazurka_core::ReplayError {
+            step: at + 1,
+            process,
+            reason,
+            ready: self.replay.ready.iter().map(name).collect(),
+        };
+        Misfit {
+            step: refused.step,
+            what: refused.to_string(),
+        }
+    }
+
     fn mishap(&self, site: u32) -> Option<Mishap> {
         self.mishaps
             .iter()
@@ -542,7 +599,10 @@ impl Told {
                 }
             }
         }
-        let place = lines.last().map(|&line| self.line(line));
+        // In a program of several files the steps say where they stand.
+        let one_file = !self.machine.code().source().contains(MARK);
+        let place = lines.last().filter(|_| one_file);
+        let place = place.map(|&line| self.line(line));
         Witness {
             message: format!(
                 "data race on `{name}`: two accesses of different processes, one of them a write, and nothing orders them"

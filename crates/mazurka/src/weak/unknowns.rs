@@ -16,14 +16,14 @@ use std::sync::Arc;
 use mazurka_core::record::Witness;
 use mazurka_core::{Bound, Counts, Kind, Mishap, MishapKind};
 use mazurka_explore::{Budget, Watch};
-use mazurka_lang::{Code, Doubts, NotWeak, SymbolicMachine};
+use mazurka_lang::{Code, Doubts, SymbolicMachine};
 use mazurka_memory::graph::{Event, Graph, Kind as Access};
 use mazurka_memory::schedule::Schedule;
 use mazurka_memory::{
     Failure, Finding, Found, Program as _, Threads, Value, replay_graph, sample, visit,
 };
 
-use super::search::{Answer, Question, Shown, counts, executions, watched};
+use super::search::{Answer, Question, Shown, counts, executions, several, watched};
 use super::tell::{Narrator, Shown as Evidence};
 use crate::Refused;
 use crate::evidence::bounds_of_run;
@@ -40,8 +40,8 @@ impl Question<'_> {
         let budget = Budget::new(&self.options.limits);
         let (explored, over) = watched(&budget, watch, |shared| self.explore(&budget, shared));
         let (mut shown, doubts) = explored?;
-        if shown.seen.several {
-            return Err(NotWeak::SeveralInAStep.into());
+        if let Some(line) = shown.found.given_up {
+            return Err(several(line).into());
         }
         let mut bounds = std::mem::take(&mut shown.found.bounds);
         bounds.extend(over.filter(|_| shown.broken_off));
@@ -61,7 +61,6 @@ impl Question<'_> {
         Ok(Answer {
             counts: Counts {
                 traces: self.draws.is_none().then(|| executions(found)),
-                final_states: 0,
                 ..counts(found, seen)
             },
             stopped: shown.certain && !witnesses.is_empty(),
@@ -111,7 +110,10 @@ impl Question<'_> {
             (Failure::Failed { thread, code }, Some(*site), schedule)
         });
         let mut all = Vec::new();
-        for (failure, ensures, schedule) in found.chain(broken) {
+        // Deadlocks come last, as they do where values are known.
+        let (deadlocks, failed): (Vec<_>, Vec<_>) =
+            found.partition(|(failure, ..)| *failure == Failure::Deadlock);
+        for (failure, ensures, schedule) in failed.into_iter().chain(broken).chain(deadlocks) {
             let Evidence {
                 witnesses,
                 bounds: more,

@@ -1,9 +1,11 @@
 //! Programs with unknown values under weak memory models.
 
+use mazurka::record::Kind;
 use mazurka::replay::Recording;
 use mazurka::run::Plan;
 use mazurka::weak::Memory;
 use mazurka::{Algorithm, Options, Program, Refused, Verdict, quietly};
+use mazurka_explore::RandomWalks;
 
 fn options() -> Options {
     Options {
@@ -115,6 +117,10 @@ fn steps_that_decide_beside_their_access_are_refused() {
         "process { let c = n.compare_exchange(7, 8); let r = n; assert r != 7 }",
         "process { let k = n; select { k > 1 |> x := 1 [] k <= 1 |> x := 2 }; assert k <= 1 }",
         "process { a[n] := 1; let r = a[0]; assert r == 0 }",
+        "process { await n.load(relaxed) > 1; assert false }",
+        "process { await x == 1 } process { await n > 1; x := 1 }",
+        "process { n > 1 |> n := n - 1 }",
+        "process { let k = n; await k > 1; x := 1 }",
     ] {
         let program = load(&format!(
             "atomicity access
@@ -127,11 +133,77 @@ fn steps_that_decide_beside_their_access_are_refused() {
         let mut options = options();
         options.limits.depth = Some(100);
         let refused = program.check(&options, &mut quietly()).unwrap_err();
-        let refused = refused.to_string();
-        assert!(
-            refused.contains("a value that is not known"),
-            "{processes}: {refused}"
+        let sampled = program.explore(
+            Algorithm::Random(RandomWalks::FIRST),
+            &options,
+            &mut quietly(),
         );
+        for refused in [refused.to_string(), sampled.unwrap_err().to_string()] {
+            assert!(
+                refused.contains("line 6: this step does several things"),
+                "{processes}: {refused}"
+            );
+            assert!(refused.contains("a value that is not known"), "{refused}");
+        }
+    }
+}
+
+/// To wait for what is known decides nothing, also directly after a decision.
+#[test]
+fn waiting_for_known_values_is_not_refused() {
+    let program = load(
+        "atomicity access
+         var x: atomic int = 0
+         var n: atomic int
+         ensures x == 1
+         process { let k = n; if k > 1 { skip } else { skip }; await x == 1 }
+         process { let k = n; if k > 5 { x := 1 } else { x := 1 } }",
+    );
+    let record = program.check(&options(), &mut quietly()).unwrap();
+    assert_eq!(record.verdict, Verdict::Verified);
+}
+
+#[test]
+fn failures_come_before_deadlocks() {
+    let program = load(
+        "atomicity access
+         var x: atomic int = 0
+         var n: atomic int
+         ensures true
+         process { let c = x.compare_exchange(0, 1); let k = n; if k > 0 { x := 2 } }
+         process { await x == 2; assert false }",
+    );
+    for keep_going in [false, true] {
+        let options = Options {
+            keep_going,
+            ..options()
+        };
+        let record = program.check(&options, &mut quietly()).unwrap();
+        let kinds: Vec<_> = record.witnesses.iter().map(|it| it.kind).collect();
+        assert_eq!(kinds, [Kind::Failure, Kind::Deadlock]);
+    }
+}
+
+/// Final states are those of different terms, as they are where interleavings are explored.
+#[test]
+fn final_states_are_counted_as_terms() {
+    for (process, states) in [
+        ("process { let k = n; x := k }", 1),
+        ("process { let k = n; x := k } process { x := 3 }", 2),
+        (
+            "process { let k = n; if k > 1 { x := k } else { x := 1 } }",
+            2,
+        ),
+    ] {
+        let program = load(&format!(
+            "atomicity access  var x: atomic int = 0  var n: atomic int  ensures true {process}"
+        ));
+        let counted = |options: &Options| {
+            let record = program.explore(Algorithm::Optimal, options, &mut quietly());
+            record.unwrap().counts.final_states
+        };
+        assert_eq!(counted(&Options::default()), states, "{process}");
+        assert_eq!(counted(&options()), states, "{process}");
     }
 }
 

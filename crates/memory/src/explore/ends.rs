@@ -132,6 +132,8 @@ pub struct Found {
     pub bounds: Vec<Bound>,
     /// Whether the visitor ended the search.
     pub stopped: bool,
+    /// Why the program did, if it [gave up](Program::gives_up): nothing else counts then.
+    pub given_up: Option<u32>,
 }
 
 impl Found {
@@ -150,11 +152,12 @@ impl Found {
             }
         }
         self.stopped |= other.stopped;
+        self.given_up = self.given_up.or(other.given_up);
     }
 
     /// Whether every execution has been seen.
     pub fn is_exhaustive(&self) -> bool {
-        self.bounds.is_empty() && !self.stopped
+        self.bounds.is_empty() && !self.stopped && self.given_up.is_none()
     }
 }
 
@@ -233,6 +236,10 @@ pub(super) fn own_numbers<P: Program>(schedule: Schedule, graph: &Graph, initial
 pub trait Visitor<P> {
     /// An execution has ended. To break is to stop the search.
     fn end(&mut self, end: &mut End<'_, P>) -> ControlFlow<()>;
+
+    /// A thread has failed, or two accesses race, after these steps. Each execution that goes on
+    /// from there says so, though it is the same failure.
+    fn fails(&mut self, _program: &mut P, _failure: Failure, _steps: impl FnOnce() -> Schedule) {}
 
     /// A limit has cut an execution off, which has made these steps.
     fn cut(&mut self, _steps: impl FnOnce() -> Schedule) {}
@@ -395,11 +402,20 @@ impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
         }
     }
 
-    fn note(&mut self, failure: Failure, schedule: impl FnOnce(&Graph) -> Schedule) {
+    fn note(&mut self, failure: Failure, schedule: impl Fn(&Graph) -> Schedule) {
+        if self.is_on_the_way() {
+            return;
+        }
+        let initial = self.runner.initial_threads();
+        let program = self.runner.program(&mut self.graph);
+        let graph = &self.graph;
+        let steps = || own_numbers::<P>(schedule(graph), graph, initial);
+        if failure != Failure::Deadlock {
+            self.visitor.fails(program, failure, steps);
+        }
         let known = |finding: &Finding| finding.failure.is_like(&failure);
-        if !self.is_on_the_way() && !self.found.findings.iter().any(known) {
-            let initial = self.runner.initial_threads();
-            let schedule = own_numbers::<P>(schedule(&self.graph), &self.graph, initial);
+        if !self.found.findings.iter().any(known) {
+            let schedule = steps();
             self.found.findings.push(Finding { failure, schedule });
         }
     }

@@ -235,7 +235,9 @@ impl<'a, P: Program, M: Model, V: Visitor<P>> Explorer<'a, P, M, V> {
                 }
                 continue;
             }
-            let goes_on = match self.next() {
+            let next = self.next();
+            self.look_whether_given_up()?;
+            let goes_on = match next {
                 Next::Step(..) if self.is_too_long() => return ControlFlow::Continue(()),
                 Next::Step(thread, action) => self.step(thread, action, false)?,
                 Next::Parked(thread, action) => self.step(thread, action, true)?,
@@ -244,6 +246,15 @@ impl<'a, P: Program, M: Model, V: Visitor<P>> Explorer<'a, P, M, V> {
             if !goes_on {
                 return ControlFlow::Continue(());
             }
+        }
+    }
+
+    /// Ends the search if the program has no executions after all.
+    fn look_whether_given_up(&mut self) -> ControlFlow<()> {
+        self.found.given_up = self.runner.gives_up();
+        match self.found.given_up {
+            Some(_) => ControlFlow::Break(()),
+            None => ControlFlow::Continue(()),
         }
     }
 

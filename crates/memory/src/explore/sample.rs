@@ -80,6 +80,7 @@ impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
         let mut ready = Vec::new();
         loop {
             self.all_ready(&mut ready);
+            self.look_whether_given_up()?;
             let goes_on = if ready.is_empty() {
                 match self.next() {
                     // One of its outcomes is to wait for ever.

@@ -139,9 +139,7 @@ pub fn graphs<const APART: bool>(code: &Arc<Code>, limits: &Limits) -> Option<Se
     let machine = || Machine::new(code.clone(), MAX_LOCAL);
     let mut results = BTreeSet::new();
     let mut broken_at_the_end = BTreeSet::new();
-    let mut several = false;
     let mut look = |end: &mut End<'_, Threads<Machine, APART>>| {
-        several |= end.program().does_several();
         if end.ending() == Ending::Complete {
             let (graph, threads) = end.graph_and_program();
             let machine = threads.at_the_end(graph);
@@ -153,7 +151,7 @@ pub fn graphs<const APART: bool>(code: &Arc<Code>, limits: &Limits) -> Option<Se
     };
     let program = Threads::<_, APART>::new(machine);
     let found = visit(program, Memory::Sc, limits, &mut look);
-    if !found.is_exhaustive() || several {
+    if !found.is_exhaustive() {
         return None;
     }
     let failures = found

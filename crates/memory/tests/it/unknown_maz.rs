@@ -156,10 +156,9 @@ fn known(code: &Code, values: &Values, memory: Memory) -> Vec<Result> {
 /// several things.
 fn for_all(code: &Code, values: &[Values], memory: Memory) -> Option<Vec<Vec<Result>>> {
     let mut all = vec![Vec::new(); values.len()];
-    let (mut several, mut doubts) = (false, false);
+    let mut doubts = false;
     let mut look = |end: &mut End<'_, Threads<SymbolicMachine, false>>| {
         let ending = end.ending();
-        several |= end.program().does_several();
         let (graph, threads) = end.graph_and_program();
         let machine = threads.at_the_end(graph);
         doubts |= machine.doubts() != Default::default();
@@ -185,10 +184,10 @@ fn for_all(code: &Code, values: &[Values], memory: Memory) -> Option<Vec<Vec<Res
         machine.with_conditions_apart()
     });
     let found = visit(threads, memory, &Limits::default(), &mut look);
-    assert!(found.is_exhaustive() && !doubts);
-    if several {
+    if found.given_up.is_some() {
         return None;
     }
+    assert!(found.is_exhaustive() && !doubts);
     all.iter_mut().for_each(|ends| ends.sort());
     Some(all)
 }

@@ -508,7 +508,7 @@ impl Compiler {
             self.line = stmt.line;
         }
         match &stmt.kind {
-            Kind::Skip => Ok(()),
+            Kind::Skip | Kind::Print(_) => Ok(()),
             Kind::Break | Kind::Continue | Kind::Return => self.leave(&stmt.kind),
             Kind::End => {
                 self.emit(Instr::End);

@@ -261,6 +261,7 @@ fn line(kind: &Kind) -> String {
         Kind::Assert(test, text) => format!("assert {}{}", expr(test), message(", ", text)),
         Kind::Assume(test) => format!("assume {}", expr(test)),
         Kind::Error(text) => format!("error{}", message(" ", text)),
+        Kind::Print(text) => format!("print \"{text}\""),
         _ => "skip".into(),
     }
 }

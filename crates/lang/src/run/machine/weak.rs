@@ -36,9 +36,12 @@ pub enum NotWeak {
     },
     /// The same, where only running it shows that.
     #[error(
-        "some step does several things at once, such as to choose and to write, or to wait for (or exchange, or select an element by) a value that is not known"
+        "line {line}: this step does several things at once, such as to choose and to write, or to wait for (or exchange, or select an element by) a value that is not known: take it apart, as in `let v = x; if v > 0 {{ … }}`"
     )]
-    SeveralInAStep,
+    SeveralInAStep {
+        /// Where it stands.
+        line: usize,
+    },
 }
 
 impl Code {
@@ -80,6 +83,16 @@ impl Code {
             )
         };
         self.ops.iter().any(starts)
+    }
+
+    /// The line of the step that begins or has begun before an operation.
+    pub(in crate::run) fn line_at(&self, op: u32) -> usize {
+        let before = self.ops[..=op as usize].iter().rev();
+        let step = before.copied().find_map(|op| match op {
+            Op::Mark(step) | Op::Open(step) => Some(step),
+            _ => None,
+        });
+        step.map_or(1, |step| self.line_of(self.steps[step as usize].span))
     }
 
     fn line_of(&self, span: Span) -> usize {
@@ -152,5 +165,10 @@ impl WeakMemory for Machine {
 
     fn set_value(&mut self, cell: u32, value: i64) {
         self.state.cells[cell as usize] = value;
+    }
+
+    fn line(&self, process: ProcessId) -> usize {
+        let state = &self.state.processes[process.index()];
+        self.code.line_at(state.registers.pc)
     }
 }

@@ -82,6 +82,11 @@ impl WeakMemory for SymbolicMachine {
         self.state.cells[cell as usize] = self.logic.borrow_mut().of_name(value);
     }
 
+    fn line(&self, process: ProcessId) -> usize {
+        let state = &self.state.processes[process.index()];
+        self.code.line_at(state.registers.pc)
+    }
+
     fn question(&mut self, process: ProcessId) -> Option<u32> {
         if !self.is_between_marks(process) {
             return None;

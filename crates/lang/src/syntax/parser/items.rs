@@ -42,6 +42,7 @@ impl<'s> Parser<'s> {
             || (kind == Kind::Lock && self.kind_after(1) != Kind::LParen)
             || self.word_of_item().is_some()
             || self.object_here().is_some()
+            || self.at_include()
             || self.at_cover()
             || self.at_ghost()
             || self.at_refines()
@@ -50,6 +51,11 @@ impl<'s> Parser<'s> {
     /// Whether `refines "other.maz"` begins here; `refines` is a name elsewhere.
     fn at_refines(&self) -> bool {
         self.at_word("refines") && self.kind_after(1) == Kind::Str
+    }
+
+    /// Whether this is `include "file.maz"`, and no name.
+    fn at_include(&self) -> bool {
+        self.at_word("include") && self.kind_after(1) == Kind::Str
     }
 
     /// Whether `ghost var x: T` begins here; `ghost` is a name elsewhere.
@@ -202,6 +208,11 @@ impl<'s> Parser<'s> {
             Kind::Var => {
                 self.bump();
                 items.push(self.var()?);
+            }
+            Kind::Ident if self.at_include() => {
+                self.bump();
+                self.bump();
+                self.included(start.to(self.previous()));
             }
             Kind::Lock if self.kind_after(1) != Kind::LParen => {
                 self.bump();
