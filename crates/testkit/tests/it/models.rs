@@ -363,7 +363,11 @@ fn a_program_in_several_files_is_the_same_program() {
             let Some(found) = whole(&text) else {
                 continue;
             };
-            assert_eq!(whole(&in_three_files(&text)), Some(found), "seed {seed}:\n{text}");
+            assert_eq!(
+                whole(&in_three_files(&text)),
+                Some(found),
+                "seed {seed}:\n{text}"
+            );
             compared += 1;
         }
     }
