@@ -1,5 +1,8 @@
 //! The program that a command is about.
 
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
 use clap::Args;
 use mazurka::Program;
 
@@ -213,6 +216,18 @@ impl Sources {
         }
         mistakes(&self.name, &self.text, all)
     }
+}
+
+/// Reads the program that this one says it refines, from its folder or below.
+pub(crate) fn specification(program: &Program) -> Result<Option<Arc<Program>>, Refusal> {
+    let Some(file) = program.refines() else {
+        return Ok(None);
+    };
+    let folder = Path::new(&program.record().file).parent();
+    let path = folder.map_or_else(|| PathBuf::from(file), |folder| folder.join(file));
+    let path = path.to_string_lossy();
+    let loaded = load_maz(&path, &[], "refined")?;
+    Ok(Some(Arc::new(loaded)))
 }
 
 /// Reads a `.maz` program. What cannot be done with others is said in a few words.

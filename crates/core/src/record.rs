@@ -5,6 +5,7 @@
 mod covers;
 mod orders;
 mod pictures;
+mod refinement;
 mod states;
 mod symbolic;
 mod traces;
@@ -17,6 +18,7 @@ pub use crate::Kind;
 pub use covers::{CoverAnswer, CoverRecord};
 pub use orders::{Advice, AdvisedAccess, Orders};
 pub use pictures::{Leaf, Net, NetCondition, NetEvent, Tree, TreeNode, TreeRace};
+pub use refinement::{RefinementAnswer, RefinementRecord};
 pub use states::{GraphEdge, GraphState, StateGraph};
 pub use symbolic::{SymbolicMishap, SymbolicStateRecord, SymbolicStates};
 pub use traces::{ComparedRuns, OtherOrder, PathEvent};
@@ -68,6 +70,9 @@ pub struct Record {
     /// What the file says must be reachable, in its order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub covers: Vec<CoverRecord>,
+    /// The specification that the file says it refines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refinement: Option<RefinementRecord>,
     /// Under a weak memory model: accesses with other orders, with which nothing is violated.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stronger: Vec<AdvisedAccess>,
@@ -312,14 +317,14 @@ impl Record {
         for bound in bounds {
             self.leave_open(match bound {
                 Bound::Temporal => Kinds::of(&[Kind::Property]),
-                Bound::Covers => Kinds::NONE,
+                Bound::Covers | Bound::Refinement => Kinds::NONE,
                 _ => Kinds::ALL,
             });
             if !self.scope.bounds.contains(&bound) {
                 self.scope.bounds.push(bound);
             }
             self.scope.exhaustive = false;
-            let property = matches!(bound, Bound::Temporal | Bound::Covers);
+            let property = matches!(bound, Bound::Temporal | Bound::Covers | Bound::Refinement);
             if !property && self.deterministic == Some(true) {
                 self.deterministic = None;
             }

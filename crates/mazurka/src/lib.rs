@@ -45,6 +45,7 @@ pub mod profile;
 mod program;
 pub mod prove;
 pub mod reach;
+mod refine;
 pub mod replay;
 pub mod run;
 pub mod search;

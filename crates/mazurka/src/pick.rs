@@ -144,6 +144,7 @@ fn ends_all(bound: &Bound) -> bool {
         | Bound::Sampled(_)
         | Bound::Temporal
         | Bound::Covers
+        | Bound::Refinement
         | Bound::Times
         | Bound::DataRaces
         | Bound::Unfold(_) => false,

@@ -376,9 +376,12 @@ impl Theory<'_> {
         if wanted.contains(&None) && !self.program.covers.is_empty() {
             bounds.push(Bound::Covers);
         }
+        if wanted.contains(&None) && self.program.refinement.is_some() {
+            bounds.push(Bound::Refinement);
+        }
         bounds.sort_unstable();
         bounds.dedup();
-        let left_out = [Bound::Temporal, Bound::Covers];
+        let left_out = [Bound::Temporal, Bound::Covers, Bound::Refinement];
         let left_out = left_out.iter().any(|bound| bounds.contains(bound));
         let any = |status| all.iter().any(|goal: &GoalOutcome| goal.status == status);
         let verdict = match () {
@@ -417,6 +420,7 @@ impl Theory<'_> {
             stronger: Vec::new(),
             memory_model: None,
             covers: Vec::new(),
+            refinement: None,
         };
         Ok((ProveRecord { record, goals: all }, file))
     }

@@ -27,6 +27,7 @@ use serde::Deserialize;
 
 use crate::evidence::{NarratedRun, temporal};
 use crate::front::{Front, on_any_front};
+use crate::refine::EXCEEDS;
 use crate::unknowns::given;
 use crate::{Options, Program, evidence};
 
@@ -206,7 +207,15 @@ impl Program {
         // A cover that is never reached has no run.
         let shown = old.witnesses.iter();
         for witness in shown.filter(|witness| !witness.runs.is_empty()) {
-            let mut new = again(&mut machine(&witness.inputs()), witness, words)?;
+            let run = witness.runs.first();
+            let mut new = match run.filter(|_| witness.message.starts_with(EXCEEDS)) {
+                Some(run) => {
+                    let told = same_run(&mut machine(&run.inputs), run, words)?;
+                    let shown = self.excess_again(told.run, old, options);
+                    shown.map_err(ReplayProblem::Changed)?
+                }
+                None => again(&mut machine(&witness.inputs()), witness, words)?,
+            };
             new.condition.clone_from(&witness.condition);
             witnesses.push(new);
             runs.extend(&witness.runs);
@@ -249,6 +258,7 @@ impl Program {
             stronger: Vec::new(),
             memory_model: None,
             covers: Vec::new(),
+            refinement: None,
         })
     }
 }

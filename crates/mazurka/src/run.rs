@@ -226,6 +226,7 @@ impl Program {
             stronger: Vec::new(),
             memory_model: None,
             covers: Vec::new(),
+            refinement: None,
         };
         let seed = match plan {
             Plan::Schedule(_) => None,

@@ -239,6 +239,7 @@ impl Program {
             };
             covering.check_once(task, options, watch)
         })?;
+        self.look_at_refinement(&mut record, options, &budget, watch)?;
         self.remark(&mut record, options);
         Ok(record)
     }
@@ -330,6 +331,7 @@ impl Program {
         asked.look_for_covers(&mut record, options, &budget, &mut |covering, options| {
             covering.explore_once(algorithm, options, watch)
         })?;
+        record.add_bounds(asked.leaves_out_refinement(options));
         self.remark(&mut record, options);
         Ok(record)
     }
@@ -437,7 +439,7 @@ impl Program {
             let checkpoint = left.then(|| Checkpoint::new(self, options, &parts));
             let machine = &mut front.machine(options);
             let mut record = self.explored(algorithm, options, machine, &found);
-            record.add_bounds(self.leaves_out_covers(options));
+            record.add_bounds(self.leaves_out(options));
             self.remark(&mut record, options);
             Ok((record, checkpoint))
         })
@@ -508,6 +510,7 @@ impl Program {
             stronger: Vec::new(),
             memory_model: None,
             covers: Vec::new(),
+            refinement: None,
         };
         if found.stopped != StopReason::Complete {
             record.leave_open(Kinds::ALL);
@@ -517,7 +520,7 @@ impl Program {
         }
         record.add_bounds(self.leaves_out_times());
         if !matches!(head.command, "check" | "explore" | "reach" | "compare") {
-            record.add_bounds(self.leaves_out_covers(head.options));
+            record.add_bounds(self.leaves_out(head.options));
         }
         record
     }

@@ -45,7 +45,7 @@ impl Program {
         let edges = (0..near.edges.len()).map(|at| edge(&mut machine, &near, at));
         let edges = edges.collect();
         let mut record = self.explored(algorithm, options, &mut machine, &found);
-        record.add_bounds(self.leaves_out_covers(options));
+        record.add_bounds(self.leaves_out(options));
         (record, StateGraph { states, edges })
     }
 }

@@ -167,6 +167,7 @@ impl Program {
             deterministic: outcome.deterministic,
             memory_model: Some(memory.to_string()),
             covers: Vec::new(),
+            refinement: None,
             counts: outcome.counts,
             seconds: outcome.elapsed.as_secs_f64(),
             solver: None,

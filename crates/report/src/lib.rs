@@ -48,6 +48,7 @@ mod permute;
 mod profile;
 mod proof;
 mod reach;
+mod refinement;
 mod run;
 mod shell;
 mod states;

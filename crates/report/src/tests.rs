@@ -49,6 +49,7 @@ pub(crate) fn record(outcome: Verdict, bounds: Vec<Bound>, witnesses: Vec<Witnes
         stronger: Vec::new(),
         memory_model: None,
         covers: Vec::new(),
+        refinement: None,
     }
 }
 

@@ -4,6 +4,7 @@ use mazurka_core::record::{Record, Witness};
 use mazurka_core::{Fairness, Kind, Kinds, StopReason, Verdict};
 
 use crate::covers::covers;
+use crate::refinement::refinement;
 use crate::shell::{determinism_command, named_properties};
 use crate::table::effort;
 use crate::{View, bounds, counted, orders, witness};
@@ -21,6 +22,7 @@ pub fn verdict(record: &Record, view: &View) -> String {
     match record.verdict {
         Verdict::Verified => {
             text += &covers(record, view);
+            text += &refinement(record, view);
             text += &not_explored(record, view);
             if record.deterministic == Some(false) {
                 text += &two_runs(record, view);
@@ -39,6 +41,7 @@ pub fn verdict(record: &Record, view: &View) -> String {
             }
             text += &orders::stronger(record);
             text += &covers(record, view);
+            text += &refinement(record, view);
             text += &not_explored(record, view);
             text += &cut(record, view);
             text += &still_open(record, view);
@@ -49,6 +52,7 @@ pub fn verdict(record: &Record, view: &View) -> String {
         }
         Verdict::Inconclusive => {
             text += &covers(record, view);
+            text += &refinement(record, view);
             text += &not_explored(record, view);
             text += &cut(record, view);
             // Where nothing is excluded, the headline says so.

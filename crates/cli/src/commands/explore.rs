@@ -468,6 +468,7 @@ fn broken_off(record: &Record) -> bool {
         | Bound::Sampled(_)
         | Bound::Temporal
         | Bound::Covers
+        | Bound::Refinement
         | Bound::Times
         | Bound::DataRaces
         | Bound::Unfold(_) => false,

@@ -24,6 +24,7 @@ mod profile;
 mod properties;
 mod prove;
 mod record;
+mod refine;
 mod replay;
 mod sampling;
 mod snapshots;

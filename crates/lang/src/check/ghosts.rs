@@ -44,7 +44,7 @@ impl<'s> Checker<'s> {
                 for &var in &vars {
                     if self.program.vars[var.0 as usize].atomic {
                         self.report(
-                            Diagnostic::new("M0441", name.span, "a ghost is not atomic")
+                            Diagnostic::new("M0443", name.span, "a ghost is not atomic")
                                 .label("no other step comes between it and the step before it")
                                 .help("leave `atomic` out"),
                         );
@@ -99,12 +99,12 @@ fn mistake(program: &Program, stmt: &Stmt) -> Option<Diagnostic> {
             ),
             None => return None,
         };
-        let mistake = Diagnostic::new("M0441", span, message).help(help);
+        let mistake = Diagnostic::new("M0443", span, message).help(help);
         return Some(mistake.label("expected an assignment of ghosts alone"));
     }
     let read = stmt.exprs().into_iter();
     let span = read.filter_map(|e| program.ghost_read(e)).next()?;
-    let mistake = Diagnostic::new("M0440", span, "the program reads a ghost")
+    let mistake = Diagnostic::new("M0442", span, "the program reads a ghost")
         .label("only properties and assignments to ghosts may read it")
         .help("declare it `var` if the program needs it; say what must hold with `invariant`");
     Some(mistake)

@@ -27,6 +27,7 @@ impl<'s> Checker<'s> {
         self.sizes(file);
         self.objects(file);
         self.declare_ghosts(file);
+        self.refines(file);
         for id in 0..self.functions.len() {
             self.function(id as u32);
         }

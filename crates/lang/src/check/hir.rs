@@ -84,6 +84,8 @@ pub struct Program {
     pub ensures: Vec<Property>,
     /// What must be reachable: some state in which it holds.
     pub covers: Vec<Property>,
+    /// The program that it refines.
+    pub refinement: Option<Refinement>,
     /// What must hold of runs.
     pub temporal: Vec<TemporalProperty>,
     /// The conditions of temporal properties, by number: over shared variables and over `watched`
@@ -141,6 +143,17 @@ pub struct Split {
     pub copy: VarId,
     /// The indices by which the copy is accessed.
     pub indices: Vec<Expr>,
+}
+
+/// A `refines` declaration.
+#[derive(Clone, Debug)]
+pub struct Refinement {
+    /// The file of the specification, relative to the folder of the program.
+    pub file: String,
+    /// The variables of the program, each with the one of the specification that it stands for.
+    pub via: Vec<(String, String)>,
+    /// Where it stands.
+    pub span: Span,
 }
 
 /// A `prove` declaration.

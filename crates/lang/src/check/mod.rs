@@ -23,6 +23,7 @@ mod ordered;
 mod processes;
 mod quantified;
 mod records;
+mod refines;
 pub(crate) mod refuse;
 mod select;
 mod selected;

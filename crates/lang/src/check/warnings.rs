@@ -199,6 +199,13 @@ impl<'s> Survey<'s> {
                 let param = range.iter().map(|range| range.name);
                 self.scope(param, |survey| survey.block(body));
             }
+            Item::Refines { via, .. } => {
+                self.states_property = true;
+                for ((ours, _), _) in via {
+                    let name = ours.split('.').next().unwrap_or_default();
+                    self.in_goals.insert(name.to_owned());
+                }
+            }
             Item::Enum { .. }
             | Item::Temporal { .. } // They were looked at first, for the locals that they name.
             | Item::Ghosts(_)

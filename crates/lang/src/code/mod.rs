@@ -24,6 +24,7 @@ pub(crate) mod numbers;
 pub(crate) mod quick;
 mod quiet;
 pub(crate) mod reach;
+mod refines;
 mod select;
 pub mod shared;
 
@@ -36,6 +37,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 pub use covers::Cover;
+pub use refines::VariablePart;
 
 use crate::check::hir::{self, Type};
 use crate::code::liveness::Live;

@@ -64,6 +64,12 @@ pub(crate) enum Item<'s> {
         span: Span,
     },
     Observe(Vec<Name<'s>>),
+    /// `refines "other.maz" via { x -> y }`: names, with fields, and where they stand.
+    Refines {
+        file: Text<'s>,
+        via: Vec<(Dotted, Dotted)>,
+        span: Span,
+    },
     /// The variables that were declared last, where `ghost` stood before `var`.
     Ghosts(Vec<Name<'s>>),
     /// `allows deadlock`: violations of these kinds do not count.
@@ -330,6 +336,9 @@ pub(crate) enum Kept<'s> {
     Let(Name<'s>),
     Place(Expr<'s>),
 }
+
+/// A name with fields, `m.from`, and where it stands.
+pub(crate) type Dotted = (String, Span);
 
 /// A string, as it stands in the source.
 #[derive(Clone, Copy, Debug)]

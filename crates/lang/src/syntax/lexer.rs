@@ -291,6 +291,10 @@ impl Lexer<'_, '_> {
         {
             return self.push(Kind::Question, self.at + 1);
         }
+        if rest.starts_with("->") && self.in_via() {
+            self.push(Kind::Minus, self.at + 1);
+            return self.push(Kind::Gt, self.at + 1);
+        }
         let known = SIGNS.iter().find(|(sign, _)| rest.starts_with(sign));
         let foreign = FOREIGN_SIGNS
             .iter()
@@ -314,6 +318,20 @@ impl Lexer<'_, '_> {
         } else {
             self.unknown();
         }
+    }
+
+    /// Whether the braces of `refines "other.maz" via { … }` are open here.
+    fn in_via(&self) -> bool {
+        let inside = |token: &&Token| {
+            use Kind::{Comma, Dot, Gt, Ident, Minus};
+            matches!(token.kind, Ident | Dot | Comma | Minus | Gt)
+        };
+        let names = self.tokens.iter().rev().take_while(inside).count();
+        let Some([.., file, via, open]) = self.tokens.get(..self.tokens.len() - names) else {
+            return false;
+        };
+        let word = &self.source[via.span.start as usize..via.span.end as usize];
+        (file.kind, word, open.kind) == (Kind::Str, "via", Kind::LBrace)
     }
 
     fn unknown(&mut self) {

@@ -18,7 +18,7 @@ fn labels(source: &str, schedule: &str) -> Vec<String> {
 }
 
 const WORDS: &str = "semaphore rwlock cond spurious barrier try acquire release read_lock \
-                     read_unlock write_lock write_unlock wait signal broadcast chan len select print cover ghost";
+                     read_unlock write_lock write_unlock wait signal broadcast chan len select print cover ghost refines via";
 
 #[test]
 fn the_words_are_names_elsewhere() {

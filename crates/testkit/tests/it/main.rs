@@ -17,6 +17,7 @@ mod prototype;
 mod quality;
 mod reach;
 mod reference;
+mod refine;
 mod same;
 mod shrinker;
 mod spin;

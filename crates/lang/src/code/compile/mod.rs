@@ -180,7 +180,8 @@ impl<'a> Compiler<'a> {
             lock_cells,
             states_property: !program.invariants.is_empty()
                 || !program.ensures.is_empty()
-                || !program.temporal.is_empty(),
+                || !program.temporal.is_empty()
+                || program.refinement.is_some(),
             guards: mazurka_core::Claims::new(),
             late: Vec::new(),
             may_loop: false,

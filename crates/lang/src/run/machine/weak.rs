@@ -15,7 +15,7 @@ pub enum NotWeak {
     Statements,
     /// It has a property of states.
     #[error(
-        "`invariant`, `cover` and temporal properties are about states, and there are none: write `assert` or `ensures`"
+        "`invariant`, `cover`, `refines` and temporal properties are about states, and there are none: write `assert` or `ensures`"
     )]
     States,
     /// It has objects that are lowered to variables, of which no order is known.
@@ -61,7 +61,7 @@ impl Code {
         if self.has_ghosts() {
             return Err(NotWeak::Ghosts);
         }
-        let covers = !self.program.covers.is_empty();
+        let covers = !self.program.covers.is_empty() || self.program.refinement.is_some();
         if !self.invariants.is_empty() || !self.temporal.is_empty() || covers {
             return Err(NotWeak::States);
         }

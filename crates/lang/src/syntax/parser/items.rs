@@ -45,6 +45,12 @@ impl<'s> Parser<'s> {
             || self.at_include()
             || self.at_cover()
             || self.at_ghost()
+            || self.at_refines()
+    }
+
+    /// Whether `refines "other.maz"` begins here; `refines` is a name elsewhere.
+    fn at_refines(&self) -> bool {
+        self.at_word("refines") && self.kind_after(1) == Kind::Str
     }
 
     /// Whether this is `include "file.maz"`, and no name.
@@ -314,6 +320,7 @@ impl<'s> Parser<'s> {
                 self.bump();
                 items.push(self.process()?);
             }
+            Kind::Ident if self.at_refines() => items.push(self.refines()?),
             Kind::Ident if self.at_ghost() => {
                 self.bump();
                 self.bump();
