@@ -15,6 +15,7 @@ use super::program::WeakProgram;
 use crate::builder::Builder;
 use crate::report;
 use crate::simulate::Stop;
+use crate::verdict::end_test;
 
 /// A loop that gives up after more rounds than this is not explored.
 const MOST_ROUNDS: u32 = 16;
@@ -107,7 +108,7 @@ impl Builder {
                     }
                     // A test that did not ask for a model goes on without.
                     Ok(Stop::Diverged(how)) if self.memory.is_none() => return Err(how),
-                    Ok(Stop::Diverged(how)) => panic!("{}", report::divergence(&how)),
+                    Ok(Stop::Diverged(how)) => end_test!("{}", report::divergence(&how)),
                     Err(other) => resume_unwind(other),
                 },
             };
