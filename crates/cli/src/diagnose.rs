@@ -40,7 +40,9 @@ impl WarningArgs {
         };
         let told: Vec<DiagnosticRecord> = all.iter().filter(told).cloned().collect();
         if !told.is_empty() && !output.quiet && output.format != Format::Json {
-            output::print_error(&render(&record.program.file, source, &told));
+            // All of them are about the program's own file.
+            let own = mazurka::parts(source).remove(0).text;
+            output::print_error(&render(&record.program.file, &own, &told));
         }
         match exit {
             Exit::Verified if self.deny_warnings => {

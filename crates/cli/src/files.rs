@@ -29,6 +29,36 @@ pub(crate) fn program(name: &str) -> Result<String, String> {
     text(name, MOST_BYTES, "a program")
 }
 
+/// The text of a `.maz` program with all files that it includes.
+pub(crate) fn with_included(name: &str) -> Result<String, String> {
+    let text = program(name)?;
+    let read = &mut |path: &str| match name {
+        "-" => Err("standard input has no folder".to_owned()),
+        _ => included(Path::new(name), path),
+    };
+    Ok(mazurka::expand(&text, read))
+}
+
+/// The text of a file that a program includes. Links may not lead out of its folder either.
+fn included(program: &Path, path: &str) -> Result<String, String> {
+    let folder = program.parent().unwrap_or(Path::new(""));
+    let file = folder.join(path);
+    let shown = file.display().to_string();
+    let real = |path: &Path| match path.as_os_str().is_empty() {
+        true => fs::canonicalize("."),
+        false => fs::canonicalize(path),
+    };
+    let real_file = real(&file).map_err(|error| unread(&shown, &error))?;
+    let real_folder = real(folder).map_err(|error| unread(&shown, &error))?;
+    if !real_file.starts_with(real_folder) {
+        return Err(format!("`{shown}` is a link that leads out of the folder"));
+    }
+    if !real_file.is_file() {
+        return Err(format!("`{shown}` is no file"));
+    }
+    self::program(&shown)
+}
+
 /// The files in a folder and its folders whose names end like this, in the order of their names.
 /// A name that is no folder stands for itself.
 pub(crate) fn in_folder(name: &str, ending: &str) -> Result<Vec<String>, String> {
@@ -72,7 +102,7 @@ pub(crate) fn maz_program(name: &str, cannot: &str) -> Result<String, String> {
         true => Err(format!(
             "ABS programs cannot be {cannot}; `mazurka check` and `mazurka explore` work on them"
         )),
-        false => program(name),
+        false => with_included(name),
     }
 }
 

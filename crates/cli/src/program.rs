@@ -1,5 +1,8 @@
 //! The program that a command is about.
 
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
 use clap::Args;
 use mazurka::Program;
 
@@ -152,7 +155,10 @@ impl Sources {
                 sources.text.push('\n');
             }
             let start = sources.text.len();
-            sources.text += &files::program(&name)?;
+            sources.text += &match name.ends_with(".abs") {
+                true => files::program(&name)?,
+                false => files::with_included(&name)?,
+            };
             sources.files.push((name, start));
         }
         Ok(sources)
@@ -212,6 +218,18 @@ impl Sources {
     }
 }
 
+/// Reads the program that this one says it refines, from its folder or below.
+pub(crate) fn specification(program: &Program) -> Result<Option<Arc<Program>>, Refusal> {
+    let Some(file) = program.refines() else {
+        return Ok(None);
+    };
+    let folder = Path::new(&program.record().file).parent();
+    let path = folder.map_or_else(|| PathBuf::from(file), |folder| folder.join(file));
+    let path = path.to_string_lossy();
+    let loaded = load_maz(&path, &[], "refined")?;
+    Ok(Some(Arc::new(loaded)))
+}
+
 /// Reads a `.maz` program. What cannot be done with others is said in a few words.
 pub(crate) fn load_maz(
     file: &str,
@@ -233,6 +251,36 @@ pub(crate) fn load_source(
 
 /// The mistakes of a text, to be shown.
 pub(crate) fn mistakes(file: &str, source: &str, all: &[mazurka::Diagnostic]) -> Refusal {
+    let parts = mazurka::parts(source);
+    // They are sorted by place: those of the first file that has any are shown.
+    let first = parts.iter().find(|part| {
+        let first = all
+            .iter()
+            .find(|mistake| mistake.span != mazurka::Span::default());
+        first.is_some_and(|mistake| part.span(mistake.span).is_some())
+    });
+    if let (true, Some(part)) = (parts.len() > 1, first) {
+        let own = |mistake: &mazurka::Diagnostic| {
+            let mut own = mistake.clone();
+            own.span = part.span(mistake.span)?;
+            let related = mistake.related.iter();
+            let related = related.filter_map(|(span, words)| Some((part.span(*span)?, words)));
+            own.related = related.map(|(span, words)| (span, words.clone())).collect();
+            Some(own)
+        };
+        let here: Vec<mazurka::Diagnostic> = all.iter().filter_map(own).collect();
+        let file = match part.name.is_empty() {
+            true => file.to_owned(),
+            false => std::path::Path::new(file)
+                .with_file_name(&part.name)
+                .display()
+                .to_string(),
+        };
+        return Refusal::Program {
+            mistakes: Box::new(mazurka::mistakes(&file, &part.text, &here)),
+            source: part.text.clone(),
+        };
+    }
     Refusal::Program {
         mistakes: Box::new(mazurka::mistakes(file, source, all)),
         source: source.to_owned(),

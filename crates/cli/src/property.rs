@@ -25,8 +25,8 @@ impl PropertyArgs {
         let mut counted = Kinds::NONE;
         for word in &self.property {
             match Kinds::parse(word) {
-                Some(_) if word == Kind::Property.name() && !program.states_temporal() => {
-                    let no = "the file states no temporal property, so --property property asks for nothing";
+                Some(_) if word == Kind::Property.name() && !program.states_property() => {
+                    let no = "the file states no temporal property and no `cover`, so --property property asks for nothing";
                     return Err(no.to_owned().into());
                 }
                 Some(kinds) => counted = counted.or(kinds),

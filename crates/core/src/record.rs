@@ -2,8 +2,10 @@
 //!
 //! `--format json` prints a [`Record`]. Fields are only ever added within one version.
 
+mod covers;
 mod orders;
 mod pictures;
+mod refinement;
 mod states;
 mod symbolic;
 mod traces;
@@ -13,8 +15,10 @@ use serde::{Deserialize, Serialize};
 use crate::{Bound, Counts, Fairness, Kinds, Scope, StopReason, Verdict};
 
 pub use crate::Kind;
+pub use covers::{CoverAnswer, CoverRecord};
 pub use orders::{Advice, AdvisedAccess, Orders};
 pub use pictures::{Leaf, Net, NetCondition, NetEvent, Tree, TreeNode, TreeRace};
+pub use refinement::{RefinementAnswer, RefinementRecord};
 pub use states::{GraphEdge, GraphState, StateGraph};
 pub use symbolic::{SymbolicMishap, SymbolicStateRecord, SymbolicStates};
 pub use traces::{ComparedRuns, OtherOrder, PathEvent};
@@ -63,6 +67,12 @@ pub struct Record {
     pub kinds: KindsRecord,
     /// Evidence for a violation, the gravest first.
     pub witnesses: Vec<Witness>,
+    /// What the file says must be reachable, in its order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub covers: Vec<CoverRecord>,
+    /// The specification that the file says it refines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refinement: Option<RefinementRecord>,
     /// Under a weak memory model: accesses with other orders, with which nothing is violated.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stronger: Vec<AdvisedAccess>,
@@ -270,7 +280,7 @@ pub struct Witness {
     pub message: String,
     /// Where in the source, if at one place.
     pub place: Option<Place>,
-    /// One run; two for nondeterminism.
+    /// One run; two for nondeterminism; none for a `cover` that is never reached.
     pub runs: Vec<Run>,
     /// The processes that wait for ever, in a deadlock.
     pub waiting: Vec<Waiting>,
@@ -307,13 +317,15 @@ impl Record {
         for bound in bounds {
             self.leave_open(match bound {
                 Bound::Temporal => Kinds::of(&[Kind::Property]),
+                Bound::Covers | Bound::Refinement => Kinds::NONE,
                 _ => Kinds::ALL,
             });
             if !self.scope.bounds.contains(&bound) {
                 self.scope.bounds.push(bound);
             }
             self.scope.exhaustive = false;
-            if bound != Bound::Temporal && self.deterministic == Some(true) {
+            let property = matches!(bound, Bound::Temporal | Bound::Covers | Bound::Refinement);
+            if !property && self.deterministic == Some(true) {
                 self.deterministic = None;
             }
             if self.verdict == Verdict::Verified {

@@ -83,6 +83,10 @@ pub enum Bound {
     Sampled(u64),
     /// The program states temporal properties, and the engine cannot decide these.
     Temporal,
+    /// The program says what must be reachable, and the command does not look for it.
+    Covers,
+    /// The program says what it refines, and the command does not look at that.
+    Refinement,
     /// Durations were explored at some of the times that they may take, and others may matter.
     Times,
 }
@@ -114,6 +118,8 @@ impl fmt::Display for Bound {
             Bound::Interrupted => f.write_str("interrupted"),
             Bound::AsPrinted => f.write_str("--paper loses states"),
             Bound::Temporal => f.write_str("temporal properties were not looked at"),
+            Bound::Covers => f.write_str("`cover` was not looked at"),
+            Bound::Refinement => f.write_str("`refines` was not looked at"),
             Bound::Times => f.write_str("durations were not explored at all times in their range"),
             Bound::Sampled(1) => f.write_str("only one execution was drawn at random"),
             Bound::Sampled(n) => write!(f, "only {n} executions were drawn at random"),

@@ -16,9 +16,11 @@
 //! ```
 
 mod diagnostic;
+mod files;
 mod hints;
 mod span;
 
 pub use diagnostic::{Diagnostic, MAX_DIAGNOSTICS, finish};
+pub use files::{MARK, Part, mark, parts, refusal, said_behind};
 pub use hints::nearest;
 pub use span::Span;

@@ -1,5 +1,7 @@
 //! Places in the source text.
 
+use crate::files::{MARK, lines_between, since_mark};
+
 /// A range of bytes of the source text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, PartialOrd, Ord)]
 pub struct Span {
@@ -31,13 +33,27 @@ impl Span {
             .unwrap_or("")
     }
 
-    /// Line and column of its start, both from 1; columns count characters.
+    /// Line and column of its start, both from 1, in its file; columns count characters.
     pub fn line_column(self, source: &str) -> (usize, usize) {
         let before = source.get(..self.start as usize).unwrap_or(source);
         let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-        (
-            before.matches('\n').count() + 1,
-            before[line_start..].chars().count() + 1,
-        )
+        let column = before[line_start..].chars().count() + 1;
+        if !before.contains(MARK) {
+            return (before.matches('\n').count() + 1, column);
+        }
+        let (_, first, from) = since_mark(source, before.len());
+        (first + lines_between(&before[from..]), column)
+    }
+
+    /// The line of its start in the whole text, whatever file it belongs to.
+    pub fn line_of_all(self, source: &str) -> usize {
+        let before = source.get(..self.start as usize).unwrap_or(source);
+        before.matches('\n').count() + 1
+    }
+
+    /// The file that it is in, if that is not the one that the text began with.
+    pub fn file(self, source: &str) -> Option<&str> {
+        let (name, ..) = since_mark(source, self.start as usize);
+        (!name.is_empty()).then_some(name)
     }
 }

@@ -34,10 +34,11 @@ mod tell;
 
 pub use check::{OrderedAccess, Setting, Unknowns, hir, load};
 pub use code::compile::{compile, compile_symbolic};
-pub use code::{Code, shared};
+pub use code::{Code, Cover, VariablePart, shared};
 pub use run::symbolic::{
     Agreement, AnyStart, Concolic, Concrete, Disagreement, Doubts, LastStep, Observed, Outlook,
     SymbolicMachine, SymbolicState, Valuation, Way,
 };
 pub use run::{LabelledMachine, Machine, NotWeak, Reached, State, UnfitInput};
+pub use syntax::include::expand;
 pub use tell::{BadProperty, Property};

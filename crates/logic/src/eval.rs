@@ -5,7 +5,7 @@ use std::rc::Rc;
 use mazurka_core::{Access, AccessKind};
 use mazurka_diagnostics::Span;
 use mazurka_lang::hir::{BinaryOp, Expr, ExprKind, Place, UnaryOp};
-use mazurka_smt::{Kind, Term, Terms};
+use mazurka_smt::{BitOp, Kind, Term, Terms};
 
 use crate::aliases::Touched;
 use crate::pool::{Layout, State, local_range, sort};
@@ -99,6 +99,11 @@ impl Eval<'_, '_> {
                 let e = self.expr(e);
                 self.terms.negate(e)
             }
+            ExprKind::Unary(UnaryOp::BitNot, e) => {
+                let e = self.expr(e);
+                let ones = self.terms.constant(sort(expr.ty), -1);
+                self.terms.bits(BitOp::Xor, e, ones)
+            }
             ExprKind::Binary(op, a, b) => self.binary(*op, a, b, expr.span),
             ExprKind::If(test, a, b) => {
                 let test = self.expr(test);
@@ -154,6 +159,11 @@ impl Eval<'_, '_> {
             BinaryOp::Mul => terms.mul(a, b),
             BinaryOp::Div => terms.div(a, b),
             BinaryOp::Rem => terms.rem(a, b),
+            BinaryOp::BitAnd => terms.bits(BitOp::And, a, b),
+            BinaryOp::BitOr => terms.bits(BitOp::Or, a, b),
+            BinaryOp::BitXor => terms.bits(BitOp::Xor, a, b),
+            BinaryOp::Shl => terms.bits(BitOp::ShiftLeft, a, b),
+            BinaryOp::Shr => terms.bits(BitOp::ShiftRight, a, b),
             BinaryOp::Eq => terms.equal(a, b),
             BinaryOp::Ne => {
                 let equal = terms.equal(a, b);

@@ -139,7 +139,10 @@ impl Names<'_, '_> {
             StmtKind::Assume(_) => "assume",
             StmtKind::Error(_) => "error",
         };
-        format!("{kind} {line}:{column}")
+        match stmt.span.file(self.source) {
+            Some(file) => format!("{kind} {file}:{line}:{column}"),
+            None => format!("{kind} {line}:{column}"),
+        }
     }
 
     /// What stands at each point, in the words of the source; of a compound statement its head.

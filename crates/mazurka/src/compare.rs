@@ -427,7 +427,7 @@ impl Program {
 }
 
 /// Whether values of these types mean the same: those of an `enum` by their names.
-fn same_type(one: (&hir::Program, hir::Type), two: (&hir::Program, hir::Type)) -> bool {
+pub(crate) fn same_type(one: (&hir::Program, hir::Type), two: (&hir::Program, hir::Type)) -> bool {
     match (one.1, two.1) {
         (hir::Type::Enum(a), hir::Type::Enum(b)) => {
             one.0.enums[usize::from(a)].members == two.0.enums[usize::from(b)].members

@@ -121,6 +121,7 @@ impl Program {
                 self.explored(algorithm, options, &mut machine, &found)
             }),
         };
+        record.add_bounds(self.leaves_out(options));
         self.remark(&mut record, options);
         let coverage = match (code, &reached) {
             (Some(code), Some(reached)) => code.coverage(reached),

@@ -275,6 +275,19 @@ impl Language {
         }
     }
 
+    /// The same program, of which one cover is looked for.
+    pub fn covering(self, cover: usize) -> Self {
+        match self {
+            Language::Maz(code) => Language::Maz(Arc::new(code.covering(cover))),
+            Language::ForAll(ForAll { code }) => Language::ForAll(ForAll {
+                code: Arc::new(code.covering(cover)),
+            }),
+            // They have none.
+            Language::Abs(code) => Language::Abs(code),
+            Language::C(native) => Language::C(native),
+        }
+    }
+
     /// The same program, of which only the runs that are fair in this way count.
     pub fn with_fairness(self, fairness: Fairness) -> Self {
         match self {

@@ -33,6 +33,7 @@
 pub mod bench;
 pub mod checkpoint;
 pub mod compare;
+mod covers;
 mod evidence;
 mod export;
 mod front;
@@ -44,6 +45,7 @@ pub mod profile;
 mod program;
 pub mod prove;
 pub mod reach;
+mod refine;
 pub mod replay;
 pub mod run;
 pub mod search;
@@ -61,9 +63,9 @@ pub mod weak;
 
 pub use front::FILES_JOINED_BY;
 pub use mazurka_core::{Bound, Limits, Schedule, Verdict, record};
-pub use mazurka_diagnostics::{Diagnostic, Span};
+pub use mazurka_diagnostics::{Diagnostic, Part, Span, parts};
 pub use mazurka_explore::{Algorithm, Progress, Watch};
-pub use mazurka_lang::Unknowns;
+pub use mazurka_lang::{Unknowns, expand};
 pub use options::{Options, quietly};
 pub use program::{Program, Refused};
 pub use warnings::mistakes;

@@ -30,6 +30,8 @@ pub struct Options {
     pub memory: Option<Memory>,
     /// Whether `check` goes on until everything is explored, violated or not.
     pub keep_going: bool,
+    /// The program that the file says it refines, for `check`.
+    pub specification: Option<Arc<crate::Program>>,
     /// How many workers explore at the same time, where an engine can have several; 0 stands for 1.
     pub jobs: usize,
     /// The values of inputs by name, for a single run: `0.1#0` is the first input of process 0.1,

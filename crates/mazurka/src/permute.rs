@@ -60,6 +60,11 @@ pub enum PermuteError {
         "runs are permuted where all values are known: give the initial values (--set) and use no `input()`"
     )]
     Unknowns,
+    /// It has ghosts, which belong to no label.
+    #[error(
+        "ghost variables belong to no label: leave them out, or look at all traces with `mazurka explore`"
+    )]
+    Ghosts,
     /// A run cannot be told over symbolic initial values.
     #[error("--symbolic-initial: {0}")]
     AnyStart(String),
@@ -115,6 +120,9 @@ impl Program {
         options: &Options,
         watch: &mut Watch<'_>,
     ) -> Result<PermuteRecord, PermuteError> {
+        if front.maz().is_some_and(|code| code.has_ghosts()) {
+            return Err(PermuteError::Ghosts);
+        }
         let options = &options.started();
         let budget = Budget::new(&options.limits);
         let labelled = front.labelled(options);

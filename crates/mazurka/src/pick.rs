@@ -143,6 +143,8 @@ fn ends_all(bound: &Bound) -> bool {
         | Bound::AsPrinted
         | Bound::Sampled(_)
         | Bound::Temporal
+        | Bound::Covers
+        | Bound::Refinement
         | Bound::Times
         | Bound::DataRaces
         | Bound::Unfold(_) => false,

@@ -72,6 +72,7 @@ impl Program {
         let mut profiler = Profiler::default();
         let found = everything(algorithm, options).run(&mut machine, watch, &mut profiler);
         let mut record = self.explored(algorithm, options, &mut machine, &found);
+        record.add_bounds(self.leaves_out(options));
         record.profile = Some(profiler.pairs(&machine));
         record
     }

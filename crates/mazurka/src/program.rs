@@ -130,7 +130,7 @@ impl Program {
     }
 
     /// The kinds of which all violations count.
-    fn kinds_of(&self, options: &Options) -> Kinds {
+    pub(crate) fn kinds_of(&self, options: &Options) -> Kinds {
         let language = &self.language;
         let deterministic = language.asks_for_determinism() || !language.states_other_property();
         let asked = match deterministic {
@@ -174,6 +174,14 @@ impl Program {
     /// Whether it states temporal properties.
     pub fn states_temporal(&self) -> bool {
         self.language.states_temporal()
+    }
+
+    /// Whether it states something of the kind `property`: a temporal property, a `cover` or
+    /// a refinement.
+    pub fn states_property(&self) -> bool {
+        let covers = |code: &std::sync::Arc<mazurka_lang::Code>| !code.covers().is_empty();
+        let covers = self.language.maz().is_some_and(covers);
+        self.states_temporal() || covers || self.refines().is_some()
     }
 
     /// The bound of a search that does not look at temporal properties though they count.
@@ -220,6 +228,9 @@ pub enum Refused {
         "under a weak memory model `orders` and determinism need all values: give the initial values (--set) and use no `input()`, or leave out determinism (`allows nondeterminism`)"
     )]
     WeakUnknowns,
+    /// What the program says it refines cannot be compared.
+    #[error("`refines`: {0}")]
+    Refinement(String),
     /// Orders where they mean nothing.
     #[error("orders matter under a weak memory model only: say --memory rc11, ra or tso")]
     NoOrders,

@@ -139,6 +139,11 @@ pub enum ProveError {
         "there is no rule for `{0}`: put the reason to stop into the loop's condition, or explore the program with `mazurka symbolic` or `mazurka check`"
     )]
     Leave(&'static str),
+    /// It has ghosts, which are written in the step before.
+    #[error(
+        "there is no rule for ghost variables: declare them `var`, and write them in an `atomic` block with the step that they belong to"
+    )]
+    Ghosts,
     /// A goal of its own about a program whose objects know processes by their number.
     #[error(
         "a box may hold copies of processes, some of them, or others, and reader–writer locks, condition variables, barriers and locks that are tried know the processes of the file by their number: state what is to hold with `ensures` or `invariant`, and prove that"
@@ -368,12 +373,20 @@ impl Theory<'_> {
         if wanted.contains(&None) && !self.program.temporal.is_empty() {
             bounds.push(Bound::Temporal);
         }
+        if wanted.contains(&None) && !self.program.covers.is_empty() {
+            bounds.push(Bound::Covers);
+        }
+        if wanted.contains(&None) && self.program.refinement.is_some() {
+            bounds.push(Bound::Refinement);
+        }
         bounds.sort_unstable();
         bounds.dedup();
+        let left_out = [Bound::Temporal, Bound::Covers, Bound::Refinement];
+        let left_out = left_out.iter().any(|bound| bounds.contains(bound));
         let any = |status| all.iter().any(|goal: &GoalOutcome| goal.status == status);
         let verdict = match () {
             () if any(Status::Refuted) => Verdict::Violated,
-            () if any(Status::Open) || bounds.contains(&Bound::Temporal) => Verdict::Inconclusive,
+            () if any(Status::Open) || left_out => Verdict::Inconclusive,
             () => Verdict::Verified,
         };
         let record = Record {
@@ -406,6 +419,8 @@ impl Theory<'_> {
             profile: None,
             stronger: Vec::new(),
             memory_model: None,
+            covers: Vec::new(),
+            refinement: None,
         };
         Ok((ProveRecord { record, goals: all }, file))
     }
@@ -675,7 +690,7 @@ fn boxed(program: &hir::Program, processes: &[usize], cells: &[i64]) -> hir::Pro
     program
 }
 
-/// Refuses a program in which a loop or a procedure is left before its end.
+/// Refuses a program with ghosts, or in which a loop or a procedure is left before its end.
 fn left_early(program: &hir::Program) -> Result<(), ProveError> {
     let procedures = program.procedures.iter().map(|procedure| &procedure.body);
     let processes = program.processes.iter().map(|process| &process.body);
@@ -686,6 +701,9 @@ fn left_early(program: &hir::Program) -> Result<(), ProveError> {
                 found = Some(leave.word());
             }
         });
+    }
+    if !program.ghosts.is_empty() {
+        return Err(ProveError::Ghosts);
     }
     found.map_or(Ok(()), |word| Err(ProveError::Leave(word)))
 }

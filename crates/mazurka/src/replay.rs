@@ -27,6 +27,7 @@ use serde::Deserialize;
 
 use crate::evidence::{NarratedRun, temporal};
 use crate::front::{Front, on_any_front};
+use crate::refine::EXCEEDS;
 use crate::unknowns::given;
 use crate::{Options, Program, evidence};
 
@@ -203,8 +204,18 @@ impl Program {
         let mut witnesses = Vec::new();
         let mut counts = Counts::default();
         let mut runs: Vec<&Run> = Vec::new();
-        for witness in &old.witnesses {
-            let mut new = again(&mut machine(&witness.inputs()), witness, words)?;
+        // A cover that is never reached has no run.
+        let shown = old.witnesses.iter();
+        for witness in shown.filter(|witness| !witness.runs.is_empty()) {
+            let run = witness.runs.first();
+            let mut new = match run.filter(|_| witness.message.starts_with(EXCEEDS)) {
+                Some(run) => {
+                    let told = same_run(&mut machine(&run.inputs), run, words)?;
+                    let shown = self.excess_again(told.run, old, options);
+                    shown.map_err(ReplayProblem::Changed)?
+                }
+                None => again(&mut machine(&witness.inputs()), witness, words)?,
+            };
             new.condition.clone_from(&witness.condition);
             witnesses.push(new);
             runs.extend(&witness.runs);
@@ -246,6 +257,8 @@ impl Program {
             profile: None,
             stronger: Vec::new(),
             memory_model: None,
+            covers: Vec::new(),
+            refinement: None,
         })
     }
 }

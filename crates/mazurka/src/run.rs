@@ -225,6 +225,8 @@ impl Program {
             profile: None,
             stronger: Vec::new(),
             memory_model: None,
+            covers: Vec::new(),
+            refinement: None,
         };
         let seed = match plan {
             Plan::Schedule(_) => None,

@@ -232,6 +232,14 @@ impl Program {
         if record.stopped != StopReason::Complete {
             record.leave_open(Kinds::ALL);
         }
+        self.look_for_covers(&mut record, options, &budget, &mut |covering, options| {
+            let task = Task {
+                goal: Goal::Violation(Kinds::of(&[Kind::Failure])),
+                most_steps: None,
+            };
+            covering.check_once(task, options, watch)
+        })?;
+        self.look_at_refinement(&mut record, options, &budget, watch)?;
         self.remark(&mut record, options);
         Ok(record)
     }
@@ -318,23 +326,33 @@ impl Program {
             return asked.search_weakly(wanted, options, watch);
         }
         let options = &self.covering(options);
-        let mut record = match asked.language.for_all() {
-            Some(program) => {
-                let asked = Asked {
-                    command: "explore",
-                    counted: self.counted_by_explorers(options),
-                    algorithm,
-                    goal: Goal::Everything,
-                    tests: None,
-                };
-                self.search_for_all(program, asked, options, watch)?
-            }
-            None => {
-                on_any_front!(asked.language, front => self.explore_on(front, algorithm, options, watch))?
-            }
-        };
+        let budget = Budget::new(&options.limits);
+        let mut record = asked.explore_once(algorithm, options, watch)?;
+        asked.look_for_covers(&mut record, options, &budget, &mut |covering, options| {
+            covering.explore_once(algorithm, options, watch)
+        })?;
+        record.add_bounds(asked.leaves_out_refinement(options));
         self.remark(&mut record, options);
         Ok(record)
+    }
+
+    fn explore_once(
+        &self,
+        algorithm: Algorithm,
+        options: &Options,
+        watch: &mut Watch<'_>,
+    ) -> Result<Record, Refused> {
+        if let Some(program) = self.language.for_all() {
+            let asked = Asked {
+                command: "explore",
+                counted: self.counted_by_explorers(options),
+                algorithm,
+                goal: Goal::Everything,
+                tests: None,
+            };
+            return self.search_for_all(program, asked, options, watch);
+        }
+        on_any_front!(self.language, front => self.explore_on(front, algorithm, options, watch))
     }
 
     fn explore_on<F: Front>(
@@ -421,6 +439,7 @@ impl Program {
             let checkpoint = left.then(|| Checkpoint::new(self, options, &parts));
             let machine = &mut front.machine(options);
             let mut record = self.explored(algorithm, options, machine, &found);
+            record.add_bounds(self.leaves_out(options));
             self.remark(&mut record, options);
             Ok((record, checkpoint))
         })
@@ -490,6 +509,8 @@ impl Program {
             profile: None,
             stronger: Vec::new(),
             memory_model: None,
+            covers: Vec::new(),
+            refinement: None,
         };
         if found.stopped != StopReason::Complete {
             record.leave_open(Kinds::ALL);
@@ -498,6 +519,9 @@ impl Program {
             record.add_bounds(self.leaves_out_temporal(head.counted));
         }
         record.add_bounds(self.leaves_out_times());
+        if !matches!(head.command, "check" | "explore" | "reach" | "compare") {
+            record.add_bounds(self.leaves_out(head.options));
+        }
         record
     }
 }

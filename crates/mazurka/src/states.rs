@@ -44,7 +44,8 @@ impl Program {
         let states = states.collect();
         let edges = (0..near.edges.len()).map(|at| edge(&mut machine, &near, at));
         let edges = edges.collect();
-        let record = self.explored(algorithm, options, &mut machine, &found);
+        let mut record = self.explored(algorithm, options, &mut machine, &found);
+        record.add_bounds(self.leaves_out(options));
         (record, StateGraph { states, edges })
     }
 }

@@ -168,8 +168,11 @@ impl Program {
             profile: None,
             stronger: Vec::new(),
             memory_model: None,
+            covers: Vec::new(),
+            refinement: None,
         };
         record.add_bounds(self.leaves_out_temporal(self.counted(options)));
+        record.add_bounds(self.leaves_out(options));
         let states = SymbolicStates {
             por: wanted.por.to_string(),
             prefix_pruning: wanted.prefix_pruning,

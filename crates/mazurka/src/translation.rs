@@ -28,7 +28,7 @@
 use mazurka_explore::Structure;
 use mazurka_lang::hir::{BinaryOp, Expr, ExprKind, Type, UnaryOp};
 use mazurka_lang::{Property, SymbolicMachine};
-use mazurka_smt::{Answer, Deadline, Effort, Kind, Sort, Term, Terms, drop_aside};
+use mazurka_smt::{Answer, BitOp, Deadline, Effort, Kind, Sort, Term, Terms, drop_aside};
 use rustc_hash::FxHashMap;
 
 use crate::Refused;
@@ -407,6 +407,11 @@ impl<V: Value> Translation<'_, V> {
                 let inner = self.expr(inner)?;
                 self.terms.negate(inner)
             }
+            ExprKind::Unary(UnaryOp::BitNot, inner) => {
+                let inner = self.expr(inner)?;
+                let ones = self.terms.constant(sort, -1);
+                self.terms.bits(BitOp::Xor, inner, ones)
+            }
             ExprKind::Binary(op, a, b) => {
                 let (a, b) = (self.expr(a)?, self.expr(b)?);
                 let terms = &mut *self.terms;
@@ -414,6 +419,11 @@ impl<V: Value> Translation<'_, V> {
                     BinaryOp::Add => terms.add(a, b),
                     BinaryOp::Sub => terms.sub(a, b),
                     BinaryOp::Mul => terms.mul(a, b),
+                    BinaryOp::BitAnd => terms.bits(BitOp::And, a, b),
+                    BinaryOp::BitOr => terms.bits(BitOp::Or, a, b),
+                    BinaryOp::BitXor => terms.bits(BitOp::Xor, a, b),
+                    BinaryOp::Shl => terms.bits(BitOp::ShiftLeft, a, b),
+                    BinaryOp::Shr => terms.bits(BitOp::ShiftRight, a, b),
                     BinaryOp::Eq => terms.equal(a, b),
                     BinaryOp::Ne => terms.unequal(a, b),
                     BinaryOp::Lt => terms.less(a, b),

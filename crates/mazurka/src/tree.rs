@@ -89,7 +89,8 @@ impl Program {
         };
         let depth = depth.map_or(usize::MAX, |depth| depth as usize);
         let tree = growing.tree(depth, |schedule| told(&mut machine, schedule));
-        let record = self.explored(algorithm, options, &mut machine, &found);
+        let mut record = self.explored(algorithm, options, &mut machine, &found);
+        record.add_bounds(self.leaves_out(options));
         Ok((record, tree))
     }
 }

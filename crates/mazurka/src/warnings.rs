@@ -49,6 +49,7 @@ impl Program {
         if let (true, Some(reached)) = (whole, &options.reached) {
             record.coverage = Some(code.coverage(reached));
             all.extend(code.vacuous(reached));
+            all.retain(|warning| warning.span.file(code.source()).is_none());
         }
         let warning = |warning: &Diagnostic| told(code.source(), Severity::Warning, warning);
         record.warnings = all.iter().map(warning).collect();

@@ -166,6 +166,8 @@ impl Program {
             stopped,
             deterministic: outcome.deterministic,
             memory_model: Some(memory.to_string()),
+            covers: Vec::new(),
+            refinement: None,
             counts: outcome.counts,
             seconds: outcome.elapsed.as_secs_f64(),
             solver: None,

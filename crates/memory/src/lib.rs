@@ -50,4 +50,4 @@ pub use explore::{CountOnly, Counts, Drawing, End, Ending, Failure, Finding, Fou
 pub use explore::{Part, Replay, ReplayError, explore, replay, replay_graph, sample, split, visit};
 pub use machine::Threads;
 pub use models::{Memory, UnknownMemory};
-pub use program::{Action, Decision, Effect, Loc, MemoryOrder, Program, ThreadId, Value};
+pub use program::{Action, Decision, Effect, Known, Loc, MemoryOrder, Program, ThreadId, Value};

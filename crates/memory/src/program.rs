@@ -17,10 +17,14 @@
 //!    answered in an order that extends po ∪ rf, so plain memory of real code holds the values that
 //!    race-free code expects. Threads that share nothing but what the engine knows say so with
 //!    [`INDEPENDENT`](Program::INDEPENDENT), and the engine answers them in any order.
+//!    Accesses that a thread has made in an earlier run come as a list
+//!    ([`answer_again`](Program::answer_again)), so that real code need not be left in between.
 //! 4. `rewind(answers)` takes threads back. A program that can only be run from the start sets all
 //!    numbers to 0 and is answered again.
 
 pub use mazurka_core::MemoryOrder;
+
+use crate::graph::{Event, Kind};
 
 /// A value of a location: numbers, or the bits of what real code keeps there.
 pub type Value = i64;
@@ -167,6 +171,60 @@ pub enum Effect {
     Wait,
 }
 
+/// An access that a thread has made in an earlier run, and its answer.
+#[derive(Clone, Copy, Debug)]
+pub struct Known {
+    kind: Kind,
+    /// The location, the thread that is joined, or what else tells two actions of a kind apart.
+    place: Loc,
+    /// The answer.
+    pub value: Value,
+}
+
+impl Known {
+    #[inline]
+    pub(crate) fn new(event: &Event, value: Value) -> Self {
+        Self {
+            kind: event.kind,
+            place: event.loc,
+            value,
+        }
+    }
+
+    /// Whether the access has written what [`Program::modify`] says, which is asked before.
+    #[inline]
+    pub fn is_written_update(&self) -> bool {
+        self.kind == Kind::UpdateWrite
+    }
+
+    /// Whether an action makes this access. Which thread is started follows from how many were
+    /// started before.
+    #[inline]
+    pub fn fits(&self, action: Action) -> bool {
+        let (is_kind, place) = match (action, self.kind) {
+            (Action::Read { loc, .. }, kind) => (kind == Kind::Load, loc),
+            (Action::Write { loc, .. }, kind) => (kind == Kind::Store, loc),
+            (Action::Update { loc, .. }, kind) => {
+                let update = kind == Kind::UpdateRead || kind == Kind::UpdateWrite;
+                let other = kind == Kind::FailedUpdate || kind == Kind::Stuck;
+                (update || other, loc)
+            }
+            (Action::Await { loc, .. }, kind) => (kind == Kind::Await || kind == Kind::Stuck, loc),
+            (Action::Lock { loc }, kind) => {
+                (kind == Kind::LockRead || kind == Kind::LockWrite, loc)
+            }
+            (Action::Unlock { loc }, kind) => (kind == Kind::Unlock, loc),
+            (Action::Fence { .. }, kind) => (kind == Kind::Fence, self.place),
+            (Action::Spawn { .. }, kind) => (kind == Kind::Spawn, self.place),
+            (Action::Join { child }, kind) => (kind == Kind::Join, Loc(child.0)),
+            (Action::Choice { outcomes }, kind) => (kind == Kind::Choice, Loc(outcomes)),
+            (Action::Decide { question }, kind) => (kind == Kind::Decision, Loc(question)),
+            (Action::Discard | Action::Fail(_) | Action::End, _) => (false, self.place),
+        };
+        is_kind && place == self.place
+    }
+}
+
 /// A program, as the engine runs it. The module's documentation tells the protocol.
 ///
 /// ```
@@ -248,6 +306,20 @@ pub trait Program {
     /// Makes the pending access of a thread.
     fn answer(&mut self, thread: ThreadId, value: Value);
 
+    /// Makes the next accesses of a thread as it has made them in an earlier run. Real code may
+    /// make them without a pause.
+    fn answer_again(&mut self, thread: ThreadId, known: &[Known]) {
+        for known in known {
+            if !known.fits(self.pending(thread)) {
+                self.diverged(thread);
+            }
+            if known.is_written_update() {
+                self.modify(thread, known.value);
+            }
+            self.answer(thread, known.value);
+        }
+    }
+
     /// Why the program has no executions after all, as a number of its own, if it has noticed that.
     /// It ends the search.
     fn gives_up(&self) -> Option<u32> {
@@ -302,6 +374,10 @@ impl<P: Program> Program for &mut P {
 
     fn answer(&mut self, thread: ThreadId, value: Value) {
         (**self).answer(thread, value);
+    }
+
+    fn answer_again(&mut self, thread: ThreadId, known: &[Known]) {
+        (**self).answer_again(thread, known);
     }
 
     fn gives_up(&self) -> Option<u32> {

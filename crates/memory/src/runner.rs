@@ -5,7 +5,7 @@
 //! taken back, and answered again.
 
 use crate::graph::{Event, Graph, Kind, Slot};
-use crate::program::{Action, Decision, Effect, Loc, Program, ThreadId, Value};
+use crate::program::{Action, Decision, Effect, Known, Loc, Program, ThreadId, Value};
 
 /// A program and how far each of its threads has run.
 #[derive(Debug)]
@@ -18,49 +18,14 @@ pub(crate) struct Runner<P> {
     /// Threads to run, and how far.
     open: Vec<(ThreadId, u32)>,
     answers: Vec<u32>,
+    /// Accesses that a thread makes again.
+    known: Vec<Known>,
     /// How many answers the program has got.
     answered: u64,
     /// The last write in mo of each location among those made, and the values of these.
     last: (Vec<Slot>, Vec<Option<Value>>),
     /// Whether the run has met a race.
     races: bool,
-}
-
-/// Whether an action makes an event.
-#[inline]
-fn fits(action: Action, event: &Event) -> bool {
-    let kinds: &[Kind] = match action {
-        Action::Read { .. } => &[Kind::Load],
-        Action::Write { .. } => &[Kind::Store],
-        Action::Update { .. } => &[
-            Kind::UpdateRead,
-            Kind::UpdateWrite,
-            Kind::FailedUpdate,
-            Kind::Stuck,
-        ],
-        Action::Await { .. } => &[Kind::Await, Kind::Stuck],
-        Action::Lock { .. } => &[Kind::LockRead, Kind::LockWrite],
-        Action::Unlock { .. } => &[Kind::Unlock],
-        Action::Fence { .. } => &[Kind::Fence],
-        Action::Spawn { .. } => &[Kind::Spawn],
-        Action::Join { .. } => &[Kind::Join],
-        Action::Choice { .. } => &[Kind::Choice],
-        Action::Decide { .. } => &[Kind::Decision],
-        Action::Discard | Action::Fail(_) | Action::End => &[],
-    };
-    let place = match action {
-        Action::Read { loc, .. }
-        | Action::Write { loc, .. }
-        | Action::Update { loc, .. }
-        | Action::Await { loc, .. }
-        | Action::Lock { loc }
-        | Action::Unlock { loc } => Some(loc),
-        Action::Spawn { child } | Action::Join { child } => Some(Loc(child.0)),
-        Action::Choice { outcomes } => Some(Loc(outcomes)),
-        Action::Decide { question } => Some(Loc(question)),
-        _ => None,
-    };
-    kinds.contains(&event.kind) && place.is_none_or(|place| place == event.loc)
 }
 
 impl<P: Program> Runner<P> {
@@ -71,6 +36,7 @@ impl<P: Program> Runner<P> {
             actions: Vec::new(),
             open: Vec::new(),
             answers: Vec::new(),
+            known: Vec::new(),
             answered: 0,
             last: Default::default(),
             races: false,
@@ -238,15 +204,18 @@ impl<P: Program> Runner<P> {
             self.open.push((spawn.thread, spawn.index + 1));
         }
         while let Some(&(thread, count)) = self.open.last() {
-            let made = self.made[thread.index()];
-            if made >= count {
-                self.open.pop();
-                continue;
+            let made = self.made[thread.index()] as usize;
+            let ahead = &graph.thread(thread)[made.min(count as usize)..count as usize];
+            let needed = |&slot: &Slot| self.needed(graph, graph.event(slot));
+            let stop = ahead.iter().position(|slot| needed(slot).is_some());
+            let run = stop.unwrap_or(ahead.len());
+            let next = stop.and_then(|stop| needed(&ahead[stop]));
+            if run > 0 {
+                self.run(graph, thread, (made + run) as u32);
             }
-            let event = graph.event(graph.thread(thread)[made as usize]);
-            match self.needed(graph, event) {
-                Some(needed) => self.open.push(needed),
-                None => self.run(graph, thread, made + 1),
+            match next {
+                Some(next) => self.open.push(next),
+                None => _ = self.open.pop(),
             }
         }
     }
@@ -256,7 +225,8 @@ impl<P: Program> Runner<P> {
         let missing = |slot: Slot| {
             let before = graph.event(slot);
             let (thread, count) = (before.thread, before.index + 1);
-            (self.made[thread.index()] < count).then_some((thread, count))
+            let made = thread == event.thread || self.made[thread.index()] >= count;
+            (!made).then_some((thread, count))
         };
         if event.index == 0
             && let Some(needed) = graph.spawn_of(event.thread).and_then(missing)
@@ -275,20 +245,14 @@ impl<P: Program> Runner<P> {
     /// Answers a thread until it has made so many events.
     fn run(&mut self, graph: &Graph, thread: ThreadId, count: u32) {
         let made = self.made[thread.index()];
+        let mut last = None;
         for &slot in &graph.thread(thread)[made as usize..count as usize] {
             let event = graph.event(slot);
             if !P::INDEPENDENT && event.kind.is_write() {
                 self.note_write(graph, slot);
             }
-            if !P::INDEPENDENT && !fits(self.program.pending(thread), event) {
-                self.program.diverged(thread);
-            }
+            last = Some(event);
             let value = match event.kind {
-                // The program is told what it read, so that it knows what it is about to write.
-                Kind::UpdateRead if !P::INDEPENDENT => {
-                    self.program.modify(thread, event.value);
-                    continue;
-                }
                 Kind::UpdateRead | Kind::LockRead | Kind::Stuck => continue,
                 Kind::UpdateWrite => {
                     let read = graph.before(event).expect("an update reads first");
@@ -298,9 +262,33 @@ impl<P: Program> Runner<P> {
                 kind if kind.is_read() => event.value,
                 _ => 0,
             };
-            self.program.answer(thread, value);
+            match P::INDEPENDENT {
+                true => self.program.answer(thread, value),
+                false => self.known.push(Known::new(event, value)),
+            }
+        }
+        if !P::INDEPENDENT {
+            self.program.answer_again(thread, &self.known);
+            self.known.clear();
+            if let Some(event) = last {
+                self.check_half(thread, event);
+            }
         }
         self.answered += u64::from(count - made);
         self.made[thread.index()] = count;
+    }
+
+    /// Makes sure that a thread wants to make the access whose first half it has made.
+    fn check_half(&mut self, thread: ThreadId, event: &Event) {
+        if !matches!(event.kind, Kind::UpdateRead | Kind::LockRead | Kind::Stuck) {
+            return;
+        }
+        if !Known::new(event, event.value).fits(self.program.pending(thread)) {
+            self.program.diverged(thread);
+        }
+        if event.kind == Kind::UpdateRead {
+            // The program is told what it read, so that it knows what it is about to write.
+            self.program.modify(thread, event.value);
+        }
     }
 }

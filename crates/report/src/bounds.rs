@@ -41,6 +41,8 @@ pub fn advice(bound: &Bound) -> &'static str {
         Bound::Temporal => {
             "`mazurka check` looks at them, and so does `explore --algorithm stateful`"
         }
+        Bound::Covers => "`mazurka check` and `explore` look for it",
+        Bound::Refinement => "`mazurka check` looks at it",
         Bound::Times => {
             "give the durations one time each, or do without `now()` and `deadline()`: then the times that are explored are enough"
         }

@@ -3,6 +3,7 @@
 use mazurka_core::record::Record;
 use mazurka_core::{StopReason, Verdict};
 
+use crate::covers::covers;
 use crate::events::line_of;
 use crate::profile::profile;
 use crate::verdict::{cut, model, not_explored, title, two_runs};
@@ -167,6 +168,7 @@ pub(crate) fn listed(
         Verdict::Inconclusive => paint.unsure(how_far),
     };
     let mut text = format!("{}: {what}: {how_far}\n", record.program.file);
+    text += &covers(record, view);
     text += &not_explored(record, view);
     text += &cut(record, view);
     text.push('\n');

@@ -48,6 +48,8 @@ pub(crate) fn record(outcome: Verdict, bounds: Vec<Bound>, witnesses: Vec<Witnes
         profile: None,
         stronger: Vec::new(),
         memory_model: None,
+        covers: Vec::new(),
+        refinement: None,
     }
 }
 

@@ -3,6 +3,8 @@
 use mazurka_core::record::{Record, Witness};
 use mazurka_core::{Fairness, Kind, Kinds, StopReason, Verdict};
 
+use crate::covers::covers;
+use crate::refinement::refinement;
 use crate::shell::{determinism_command, named_properties};
 use crate::table::effort;
 use crate::{View, bounds, counted, orders, witness};
@@ -19,6 +21,8 @@ pub fn verdict(record: &Record, view: &View) -> String {
     }
     match record.verdict {
         Verdict::Verified => {
+            text += &covers(record, view);
+            text += &refinement(record, view);
             text += &not_explored(record, view);
             if record.deterministic == Some(false) {
                 text += &two_runs(record, view);
@@ -36,6 +40,8 @@ pub fn verdict(record: &Record, view: &View) -> String {
                 }
             }
             text += &orders::stronger(record);
+            text += &covers(record, view);
+            text += &refinement(record, view);
             text += &not_explored(record, view);
             text += &cut(record, view);
             text += &still_open(record, view);
@@ -45,6 +51,8 @@ pub fn verdict(record: &Record, view: &View) -> String {
             }
         }
         Verdict::Inconclusive => {
+            text += &covers(record, view);
+            text += &refinement(record, view);
             text += &not_explored(record, view);
             text += &cut(record, view);
             // Where nothing is excluded, the headline says so.
@@ -121,8 +129,18 @@ fn verified(record: &Record) -> String {
     if asked.contains(&Kind::Property) && whole(Kind::Property) {
         parts.push("the temporal properties hold".to_owned());
     }
+    let cover = |name: &&str| {
+        let mut covers = record.covers.iter();
+        covers.any(|cover| cover.name.as_deref() == Some(*name))
+    };
     let named = named_properties(record).into_iter();
+    let named = named.filter(|name| !cover(name));
     parts.extend(named.map(|name| format!("`{name}` holds")));
+    match record.covers.len() {
+        0 => {}
+        1 => parts.push("the cover is reached".to_owned()),
+        all => parts.push(format!("all {all} covers are reached")),
+    }
     if counts_as(Kind::Deadlock) {
         parts.push("no deadlock".to_owned());
     }

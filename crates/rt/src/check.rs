@@ -643,6 +643,9 @@ pub(crate) fn persevere<R>(
         };
         match stop {
             Stop::Restart => simulator.start_anew(),
+            Stop::Diverged(_) if simulator.inner(|inner| inner.names.blocks.distrust()) => {
+                simulator.start_anew();
+            }
             Stop::Diverged(how) => panic!("{}", report::divergence(&how)),
             Stop::Weak => return Err(WeakOrder),
             Stop::Refused(what) => panic!("mazurka: this cannot be explored: {what}"),

@@ -10,6 +10,7 @@
 //! | `ends` | the end of a thread is a step: `is_finished` |
 //! | `count=0.1#3` | the count of the `Arc` that thread 0.1 made after three others is shared |
 //! | `weak=0.1#3` | so is the count of its weak references |
+//! | `heap` | objects are named by the blocks of the heap that they lie in |
 //! | `names=src/a.rs:7:5` | several objects are made there, so that a thread registers with them |
 //! | `wakes=1`, `polls=1`, `failures=1` | how often it may happen for no reason, in a thread |
 //!
@@ -36,6 +37,7 @@ pub(crate) fn needed(simulator: &Simulator, schedule: &Schedule) -> Vec<String> 
             for (count, (thread, number)) in inner.names.regions.explored_counts() {
                 facts.push(format!("{count}={}#{number}", inner.names.paths[thread]));
             }
+            facts.extend(inner.names.blocks.are_noted().then(|| "heap".into()));
             let mut sites: Vec<String> = inner.names.registered_sites().collect();
             sites.sort();
             facts.extend(sites.into_iter().map(|site| format!("names={site}")));
@@ -68,6 +70,7 @@ pub(crate) fn give(simulator: &mut Simulator, fact: &str) -> Result<bool, String
             let region = (thread.index(), usize::from(number));
             simulator.inner(|inner| inner.names.regions.explore_count(name, region));
         }
+        "heap" => simulator.inner(|inner| _ = inner.names.blocks.start_noting()),
         "names" => simulator.inner(|inner| inner.names.shared_sites.push(value.into())),
         _ => return Ok(simulator.inner(|inner| inner.spurious.give(name, value))),
     }

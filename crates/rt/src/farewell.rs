@@ -75,9 +75,9 @@ impl Stage {
                 continue;
             };
             self.world.inner.borrow_mut().current = process;
-            self.watch.enter(coroutine.trap_handler());
+            self.world.watch.enter(coroutine.trap_handler());
             let result = entered(&*self.world, || coroutine.resume(()));
-            let trapped = self.watch.leave().is_some();
+            let trapped = self.world.watch.leave().is_some();
             match result {
                 CoroutineResult::Return(()) => {
                     ended |= !trapped;

@@ -71,6 +71,7 @@ mod facts;
 mod farewell;
 mod freed;
 pub mod future;
+mod heap;
 pub mod hint;
 mod hook;
 mod inputs;
@@ -101,6 +102,7 @@ mod world;
 pub use builder::{Builder, Summary};
 pub use check::{Outcomes, assert_deterministic, model, replay};
 pub use choose::{Choices, Numbered, choose};
+pub use heap::Heap;
 pub use mazurka_core::record::Advice;
 #[doc(hidden)]
 pub use mazurka_explore::Stateless as Algorithm;

@@ -11,15 +11,17 @@
 //!   the thread that made the `Arc`, the number of `Arc`s it had made before, the offset, and the
 //!   number of objects used at that offset before (arc/regions.rs).
 //! - If a place makes only one object, the place is its name.
+//! - If it makes several, those in a block of the heap are named by the block, if the allocator tells
+//!   where blocks are (heap.rs).
 //! - Otherwise naming is a step. A place that makes several objects has a *registry*, a cell of its
 //!   own. A thread that uses such an object for the first time first makes a step that writes the
 //!   registry and nothing else. If the object has no name yet, this step names it by the place, the
 //!   thread, and the number of objects that the thread has named there before. Before the first
 //!   step of the program no such step is needed, since nothing can run in between.
 //!
-//! Why these names are functions of the trace: in the first two cases a name depends on what one
-//! thread did in its own order, and on what happened to one piece of memory, whose successive
-//! owners are ordered (otherwise they raced). In the fourth case the registry is an ordinary shared
+//! Why these names are functions of the trace: a name by place, by `Arc` or by block depends on what
+//! one thread did in its own order, and on what happened to one piece of memory, whose successive
+//! owners are ordered (otherwise they raced). In the last case the registry is an ordinary shared
 //! object: all steps that touch it conflict, and the trace orders them. Such a step has the same
 //! claims whether or not the object has a name, so that reversing a race with it gives the same
 //! step.
@@ -37,6 +39,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use mazurka_core::{ProcessId, ProcessPath};
 use rustc_hash::FxHashMap;
 
+use crate::heap::Blocks;
 use crate::sync::Regions;
 use crate::world::{CellState, Inner, Place};
 
@@ -142,6 +145,7 @@ pub(crate) struct Names {
     /// The cells of `UnsafeCell`s.
     plain: Pool,
     pub regions: Regions,
+    pub blocks: Blocks,
     /// Places that are known from the start to make several objects.
     pub shared_sites: Vec<Box<str>>,
     /// Cells that are parts of an object, by the cell of the object and the number of the part.
@@ -159,6 +163,7 @@ impl Default for Names {
             made: FxHashMap::default(),
             plain: Pool::default(),
             regions: Regions::default(),
+            blocks: Blocks::default(),
             shared_sites: Vec::new(),
             parts: FxHashMap::default(),
             paths: Vec::new(),
@@ -262,7 +267,8 @@ impl Inner {
         if let Some(cell) = self.freed_cell(meta) {
             return Ok(cell);
         }
-        if let Some(cell) = self.name_in_region(meta, kind) {
+        let place = self.name_in_region(meta, kind);
+        if let Some(cell) = place.or_else(|| self.name_in_block(meta, kind)) {
             return Ok(self.give_name(meta, cell));
         }
         let mut sites = std::mem::take(&mut self.names.sites);
@@ -280,9 +286,11 @@ impl Inner {
             None => Ok(self.next_of(&mut site.all, kind)),
         };
         if site.registry.is_none() && site.all.used > 1 {
-            site.registry = Some(self.new_cell("names"));
-            site.place = Some(meta.made);
             self.restart = true;
+            if !self.names.blocks.start_noting() {
+                site.registry = Some(self.new_cell("names"));
+                site.place = Some(meta.made);
+            }
         }
         self.names.sites = sites;
         result.map(|cell| self.give_name(meta, cell))

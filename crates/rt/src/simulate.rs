@@ -56,7 +56,6 @@ pub(crate) struct Stage {
     pub world: Box<World>,
     pub coroutines: RefCell<Vec<Option<Thread>>>,
     pub stacks: RefCell<Stacks>,
-    pub watch: Watch,
     /// Whether threads that wait when an execution is given up are unwound.
     pub unwinds: bool,
     step_limit: Duration,
@@ -287,10 +286,11 @@ impl Stage {
                 memory,
                 inner: RefCell::new(Inner::new(wishes)),
                 twins: Default::default(),
+                watch: Watch::new(wishes.step_limit()),
+                notes_blocks: Cell::new(false),
             }),
             coroutines: RefCell::default(),
             stacks: RefCell::new(Stacks::new(wishes.stack_size)),
-            watch: Watch::new(wishes.step_limit()),
             step_limit: wishes.step_limit(),
             name: (!wishes.nameless).then_some("main"),
             unwinds: wishes.unwinds,
@@ -303,6 +303,7 @@ impl Stage {
         {
             let mut inner = self.world.inner.borrow_mut();
             inner.begin();
+            self.world.notes_blocks.set(inner.names.blocks.begin());
         }
         self.recorded.borrow_mut().clear();
         let body = self.body.clone();
@@ -368,9 +369,9 @@ impl Stage {
                 diverged("a thread made a step after its end".into())
             };
             self.world.inner.borrow_mut().current = process;
-            self.watch.enter(coroutine.trap_handler());
+            self.world.watch.enter(coroutine.trap_handler());
             let result = entered(&*self.world, || coroutine.resume(()));
-            if let Some(trap) = self.watch.leave() {
+            if let Some(trap) = self.world.watch.leave() {
                 trap.fail(&self.world, self.step_limit);
             }
             match result {

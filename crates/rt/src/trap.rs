@@ -83,6 +83,8 @@ mod nothing {
 
         pub fn enter(&self, _: CoroutineTrapHandler<()>) {}
 
+        pub fn step(&self) {}
+
         pub fn leave(&self) -> Option<Trap> {
             None
         }
@@ -164,10 +166,21 @@ mod signals {
             TRAPPED.with(Cell::take)
         }
 
+        /// The coroutine makes a step and goes on.
+        #[inline]
+        pub fn step(&self) {
+            self.add(2);
+        }
+
         #[inline]
         fn beat(&self) {
-            let beats = self.0.beats.load(Ordering::Relaxed);
-            self.0.beats.store(beats + 1, Ordering::Relaxed);
+            self.add(1);
+        }
+
+        #[inline]
+        fn add(&self, beats: u64) {
+            let before = self.0.beats.load(Ordering::Relaxed);
+            self.0.beats.store(before + beats, Ordering::Relaxed);
         }
     }
 

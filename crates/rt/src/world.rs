@@ -36,6 +36,7 @@ use crate::names::{Meta, Names};
 use crate::spin::Spin;
 use crate::spurious::SpuriousEvents;
 use crate::statics::Twins;
+use crate::trap::Watch;
 use crate::weak::{Asking, Chosen, Readers};
 
 /// A location in the user's source.
@@ -345,6 +346,9 @@ pub(crate) struct World {
     pub memory: Option<Memory>,
     pub inner: RefCell<Inner>,
     pub twins: Twins,
+    pub watch: Watch,
+    /// Whether the allocator tells of blocks.
+    pub notes_blocks: Cell<bool>,
 }
 
 thread_local! {
@@ -412,18 +416,7 @@ impl World {
         if self.inner.borrow().given_up.is_some() {
             return self.last_step(pending);
         }
-        let yielder = {
-            let mut inner = self.inner.borrow_mut();
-            inner.is_unwinding();
-            let thread = inner.me();
-            thread.pending = pending;
-            let (yielder, destroys) = (thread.yielder, thread.destroys);
-            if let Some(at) = destroys {
-                drop(inner);
-                self.destruction_matters(at);
-            }
-            yielder
-        };
+        let yielder = self.announce(pending);
         // SAFETY: the yielder lives on the stack of the coroutine that this is called from.
         #[allow(unsafe_code)]
         unsafe {
@@ -432,11 +425,45 @@ impl World {
         if self.inner.borrow().given_up.is_some() {
             return self.leave(pending);
         }
+        self.uses(pending);
+    }
+
+    /// Announces the next operation of the current thread.
+    #[inline]
+    fn announce(&self, pending: Pending) -> *const Yielder<(), Request> {
+        let mut inner = self.inner.borrow_mut();
+        inner.is_unwinding();
+        let thread = inner.me();
+        thread.pending = pending;
+        let (yielder, destroys) = (thread.yielder, thread.destroys);
+        if let Some(at) = destroys {
+            drop(inner);
+            self.destruction_matters(at);
+        }
+        yielder
+    }
+
+    /// Notes that the current thread uses what its operation accesses, unless it was dropped.
+    #[inline]
+    fn uses(&self, pending: Pending) {
         if let Some(access) = pending.access
             && !self.inner.borrow_mut().uses_cell(access.first, &pending)
         {
             self.rest_for_ever();
         }
+    }
+
+    /// Makes an operation of the current thread without a pause.
+    #[inline]
+    pub fn step_on(&self, pending: Pending) {
+        self.announce(pending);
+        self.watch.step();
+        {
+            let mut inner = self.inner.borrow_mut();
+            let current = inner.current;
+            inner.begin_step(current, &[]);
+        }
+        self.uses(pending);
     }
 
     /// Suspends the current thread for good.

@@ -8,7 +8,7 @@ use batsat::Lit;
 use rustc_hash::FxHashMap;
 
 use crate::circuit::{Circuit, Word, invert};
-use crate::{Deadline, Model, Node, Sort, Term, Terms};
+use crate::{BitOp, Deadline, Model, Node, Sort, Term, Terms};
 
 /// Where a term's bits are, and whether they can be believed.
 #[derive(Clone, Copy)]
@@ -185,6 +185,7 @@ impl Blaster {
             (Node::Less(..), [a, b]) => vec![less(circuit, of, a, b)],
             (Node::AtMost(..), [a, b]) => vec![!less(circuit, of, b, a)],
             (Node::If(..), [c, a, b]) => circuit.choose_word(c[0], a, b),
+            (Node::Bits(op, ..), [a, b]) => bits(circuit, op, of, [a, b]),
             _ if of == Sort::Int => return self.exact(node, &parts),
             (Node::Add(..), [a, b]) => circuit.add(a, b, !yes).0,
             (Node::Sub(..), [a, b]) => circuit.sub(a, b),
@@ -246,6 +247,30 @@ fn less(circuit: &mut Circuit, sort: Sort, a: &[Lit], b: &[Lit]) -> Lit {
     match sort {
         Sort::Unsigned(_) => circuit.less(a, b),
         _ => circuit.less_signed(a, b),
+    }
+}
+
+/// An operation on the bits of two words.
+fn bits(circuit: &mut Circuit, op: BitOp, sort: Sort, [a, b]: [&Word; 2]) -> Word {
+    let pairs = a.iter().zip(b);
+    match op {
+        BitOp::And => pairs.map(|(&x, &y)| circuit.and(x, y)).collect(),
+        BitOp::Or => pairs.map(|(&x, &y)| circuit.or(x, y)).collect(),
+        BitOp::Xor => pairs.map(|(&x, &y)| circuit.xor(x, y)).collect(),
+        BitOp::ShiftLeft => {
+            let mut mirrored = a.clone();
+            mirrored.reverse();
+            let mut shifted = circuit.shift_right(&mirrored, b, circuit.no());
+            shifted.reverse();
+            shifted
+        }
+        BitOp::ShiftRight => {
+            let fill = match (sort, a.last()) {
+                (Sort::Signed(_), Some(&sign)) => sign,
+                _ => circuit.no(),
+            };
+            circuit.shift_right(a, b, fill)
+        }
     }
 }
 

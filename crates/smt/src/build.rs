@@ -7,7 +7,7 @@
 //! Order never moves over a machine integer's `+`: `x + 1 < y + 1` is not `x < y` there.
 
 use crate::number;
-use crate::{Node, Sort, Term, Terms};
+use crate::{BitOp, Node, Sort, Term, Terms};
 
 impl Terms {
     /// `!a`
@@ -488,6 +488,66 @@ impl Terms {
             (_, Some(1)) => self.constant(sort, 0),
             (_, Some(0)) | (Some(0), _) => a,
             _ => self.intern(Node::Rem(a, b), sort),
+        }
+    }
+
+    /// `a & b`, `a | b`, `a ^ b`, `a << b` or `a >> b` of machine integers.
+    ///
+    /// ```
+    /// use mazurka_smt::{BitOp, Kind, Sort, Terms};
+    /// let mut terms = Terms::new();
+    /// let x = terms.variable(Kind::Initial, "x", Sort::Unsigned(8));
+    /// let ones = terms.constant(Sort::Unsigned(8), -1);
+    /// let opposite = terms.bits(BitOp::Xor, x, ones);
+    /// assert_eq!(terms.show(opposite), "x ^ 255");
+    /// assert_eq!(terms.bits(BitOp::Xor, opposite, ones), x);
+    /// let nine = terms.constant(Sort::Unsigned(8), 9);
+    /// let gone = terms.bits(BitOp::ShiftLeft, x, nine);
+    /// assert_eq!(terms.value(gone), Some(0));
+    /// ```
+    pub fn bits(&mut self, op: BitOp, a: Term, b: Term) -> Term {
+        let sort = self.sort(a);
+        let commutes = matches!(op, BitOp::And | BitOp::Or | BitOp::Xor);
+        let (a, b) = match commutes {
+            true if self.value(a).is_some() || b < a && self.value(b).is_none() => (b, a),
+            _ => (a, b),
+        };
+        let node = Node::Bits(op, a, b);
+        let ones = number::wrap(sort, -1);
+        match (self.value(a), self.value(b)) {
+            (Some(left), Some(right)) => {
+                let value = number::bits(op, sort, left, right);
+                return self.constant(sort, value);
+            }
+            (None, Some(0)) => return if op == BitOp::And { b } else { a },
+            (None, Some(right)) => match op {
+                BitOp::And if right == ones => return a,
+                BitOp::Or if right == ones => return b,
+                BitOp::Xor => {
+                    if let Node::Bits(BitOp::Xor, x, c) = self.node(a)
+                        && let Some(c) = self.value(c)
+                    {
+                        let both = self.constant(sort, c ^ right);
+                        return self.bits(op, x, both);
+                    }
+                }
+                // What is shifted out of any number is shifted out of this one.
+                BitOp::ShiftLeft if number::bits(op, sort, ones, right) == 0 => {
+                    return self.constant(sort, 0);
+                }
+                BitOp::ShiftRight if number::bits(op, sort, ones, right) == 0 => {
+                    return self.constant(sort, 0);
+                }
+                _ => {}
+            },
+            // Zero has nothing to shift; constants of the others stand on the right.
+            (Some(0), None) => return a,
+            _ => {}
+        }
+        match op {
+            BitOp::And | BitOp::Or if a == b => a,
+            BitOp::Xor if a == b => self.constant(sort, 0),
+            _ => self.intern(node, sort),
         }
     }
 

@@ -309,6 +309,19 @@ impl Circuit {
         product
     }
 
+    /// `a` shifted towards its lowest bit by a natural number; `fill` comes in from above.
+    pub fn shift_right(&mut self, a: &[Lit], by: &[Lit], fill: Lit) -> Word {
+        let mut word = a.to_vec();
+        for (at, &bit) in by.iter().enumerate() {
+            let distance = 1_usize.checked_shl(at as u32).unwrap_or(usize::MAX);
+            let from = |to: usize| to.checked_add(distance).and_then(|from| word.get(from));
+            let shifted = (0..word.len()).map(|to| from(to).copied().unwrap_or(fill));
+            let shifted: Word = shifted.collect();
+            word = self.choose_word(bit, &shifted, &word);
+        }
+        word
+    }
+
     /// The number that a word is, if all its bits are known and it has 64 bits.
     fn number(&self, word: &[Lit]) -> Option<u64> {
         let mut number = 0;

@@ -30,4 +30,4 @@ pub use embedded::{Effort, Embedded};
 pub use external::{External, Program, stop_all};
 pub use model::{Evaluator, Model};
 pub use solver::{Answer, Solver, Statistics, Why};
-pub use term::{Kind, Node, Sort, Term, Terms, Variable};
+pub use term::{BitOp, Kind, Node, Sort, Term, Terms, Variable};

@@ -142,6 +142,10 @@ impl Evaluator {
                 Sort::Int => of(a)?.checked_neg(),
                 sort => number::negate(sort, of(a)? as i64).map(i128::from),
             },
+            Node::Bits(op, a, b) => {
+                let (sort, a, b) = (terms.sort(a), of(a)? as i64, of(b)? as i64);
+                Some(number::bits(op, sort, a, b).into())
+            }
             Node::Less(a, b)
             | Node::AtMost(a, b)
             | Node::Add(a, b)

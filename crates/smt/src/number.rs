@@ -6,7 +6,7 @@
 //! on a division by zero before anything uses its value; a term needs one all the same:
 //! **`x / 0` is 0 and `x % 0` is x**, so that `x == x / y * y + x % y` holds for every `y`.
 
-use crate::Sort;
+use crate::{BitOp, Sort};
 
 /// The value that a sort keeps of a result.
 pub(crate) fn wrap(sort: Sort, value: i64) -> i64 {
@@ -66,6 +66,28 @@ pub(crate) fn rem(sort: Sort, a: i64, b: i64) -> i64 {
         _ if b == 0 => a,
         Sort::Unsigned(_) => (a as u64 % b as u64) as i64,
         _ => a.wrapping_rem(b),
+    }
+}
+
+/// An operation on bits. Machine integers are kept in 64 bits, extended by their sign or by zeros,
+/// and `&`, `|` and `^` keep them so.
+pub(crate) fn bits(op: BitOp, sort: Sort, a: i64, b: i64) -> i64 {
+    let width = match sort {
+        Sort::Signed(bits) | Sort::Unsigned(bits) => bits,
+        Sort::Bool | Sort::Int => 64,
+    };
+    let amount = wrap(Sort::Unsigned(width), b) as u64;
+    let amount = u32::try_from(amount).ok().filter(|&n| n < width.into());
+    match (op, amount) {
+        (BitOp::And, _) => a & b,
+        (BitOp::Or, _) => a | b,
+        (BitOp::Xor, _) => a ^ b,
+        (BitOp::ShiftLeft, Some(amount)) => wrap(sort, a << amount),
+        (BitOp::ShiftLeft, None) => 0,
+        (BitOp::ShiftRight, amount) if matches!(sort, Sort::Unsigned(_)) => {
+            amount.map_or(0, |amount| (a as u64 >> amount) as i64)
+        }
+        (BitOp::ShiftRight, amount) => a >> amount.unwrap_or(63),
     }
 }
 

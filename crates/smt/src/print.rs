@@ -1,6 +1,6 @@
 //! Terms as the language writes them.
 
-use crate::{Node, Term, Terms};
+use crate::{BitOp, Node, Term, Terms};
 
 /// How strongly the outermost operator binds, and the text before each part, if any, and at the
 /// end.
@@ -19,10 +19,14 @@ const CHOICE: u8 = 0;
 const OR: u8 = 1;
 const AND: u8 = 2;
 const COMPARE: u8 = 3;
-const SUM: u8 = 4;
-const PRODUCT: u8 = 5;
-const UNARY: u8 = 6;
-const ATOM: u8 = 7;
+const BIT_OR: u8 = 4;
+const BIT_XOR: u8 = 5;
+const BIT_AND: u8 = 6;
+const SHIFT: u8 = 7;
+const SUM: u8 = 8;
+const PRODUCT: u8 = 9;
+const UNARY: u8 = 10;
+const ATOM: u8 = 11;
 
 /// A text that is longer ends with an ellipsis: shared parts of a term are written each time, so
 /// that a text may be much longer than its term is large.
@@ -73,7 +77,7 @@ impl Terms {
             binds: ATOM,
             pieces: vec![Piece::Text(text)],
         };
-        // A comparison's sides are sums; a constant stands on the right.
+        // A comparison's sides are numbers; a constant stands on the right.
         let compare = |a, operator: &str, mirrored: &str, b| {
             let (a, operator, b) = match self.value(a) {
                 Some(_) => (b, mirrored, a),
@@ -82,9 +86,9 @@ impl Terms {
             Shape {
                 binds: COMPARE,
                 pieces: vec![
-                    Piece::Part(a, SUM),
+                    Piece::Part(a, BIT_OR),
                     Piece::Text(format!(" {operator} ")),
-                    Piece::Part(b, SUM),
+                    Piece::Part(b, BIT_OR),
                 ],
             }
         };
@@ -122,6 +126,16 @@ impl Terms {
                 Some(_) => infix(PRODUCT, b, "*", a, UNARY),
                 None => infix(PRODUCT, a, "*", b, UNARY),
             },
+            Node::Bits(op, a, b) => {
+                let (binds, sign) = match op {
+                    BitOp::And => (BIT_AND, "&"),
+                    BitOp::Or => (BIT_OR, "|"),
+                    BitOp::Xor => (BIT_XOR, "^"),
+                    BitOp::ShiftLeft => (SHIFT, "<<"),
+                    BitOp::ShiftRight => (SHIFT, ">>"),
+                };
+                infix(binds, a, sign, b, binds + 1)
+            }
             Node::Div(a, b) => infix(PRODUCT, a, "/", b, UNARY),
             Node::Rem(a, b) => infix(PRODUCT, a, "%", b, UNARY),
             Node::If(a, b, c) => Shape {

@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use rustc_hash::FxHashSet;
 
-use crate::{Node, Sort, Term, Terms, number};
+use crate::{BitOp, Node, Sort, Term, Terms, number};
 
 /// Declarations, definitions and assertions of a query.
 pub(crate) fn script(terms: &Terms, constraints: &[Term]) -> String {
@@ -135,6 +135,16 @@ fn body(terms: &Terms, node: Node) -> String {
         Node::Add(a, b) => binary(["+", "bvadd", "bvadd"], a, b),
         Node::Sub(a, b) => binary(["-", "bvsub", "bvsub"], a, b),
         Node::Mul(a, b) => binary(["*", "bvmul", "bvmul"], a, b),
+        Node::Bits(op, a, b) => {
+            let names = match op {
+                BitOp::And => ["", "bvand", "bvand"],
+                BitOp::Or => ["", "bvor", "bvor"],
+                BitOp::Xor => ["", "bvxor", "bvxor"],
+                BitOp::ShiftLeft => ["", "bvshl", "bvshl"],
+                BitOp::ShiftRight => ["", "bvashr", "bvlshr"],
+            };
+            binary(names, a, b)
+        }
         Node::Negate(a) => format!("({} {})", by_sort(["-", "bvneg", "bvneg"]), of(a)),
         Node::If(a, b, c) => format!("(ite {} {} {})", of(a), of(b), of(c)),
         Node::Div(a, b) => total(terms, &QUOTIENT, a, b, None),

@@ -91,6 +91,21 @@ impl std::fmt::Debug for Term {
     }
 }
 
+/// An operation on the bits of machine integers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BitOp {
+    /// `a & b`
+    And,
+    /// `a | b`
+    Or,
+    /// `a ^ b`
+    Xor,
+    /// `a << b`: the amount is taken as a natural number, and from the width on nothing is left.
+    ShiftLeft,
+    /// `a >> b`: the same, and a signed number keeps its sign.
+    ShiftRight,
+}
+
 /// How a term is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Node {
@@ -120,6 +135,8 @@ pub enum Node {
     Div(Term, Term),
     /// `a % b`, and `a` if `b` is 0.
     Rem(Term, Term),
+    /// `a & b` and the like, of machine integers.
+    Bits(BitOp, Term, Term),
     /// `-a`
     Negate(Term),
     /// `if a then b else c`
@@ -142,7 +159,8 @@ impl Node {
             | Sub(a, b)
             | Mul(a, b)
             | Div(a, b)
-            | Rem(a, b) => [Some(a), Some(b), None],
+            | Rem(a, b)
+            | Bits(_, a, b) => [Some(a), Some(b), None],
             If(a, b, c) => [Some(a), Some(b), Some(c)],
         };
         parts.into_iter().flatten()

@@ -85,6 +85,7 @@ impl Terms {
             Node::Mul(a, b) => self.mul(of(a), of(b)),
             Node::Div(a, b) => self.div(of(a), of(b)),
             Node::Rem(a, b) => self.rem(of(a), of(b)),
+            Node::Bits(op, a, b) => self.bits(op, of(a), of(b)),
             Node::Negate(a) => self.negate(of(a)),
             Node::If(a, b, c) => self.ite(of(a), of(b), of(c)),
         }

@@ -179,7 +179,7 @@ impl Finder {
             ItemKind::Requires(_, e) => self.property(Feature::Requires, e),
             ItemKind::Invariant(_, e) => self.property(Feature::Invariant, e),
             ItemKind::Ensures(_, e) => self.property(Feature::Ensures, e),
-            ItemKind::Temporal(..) => {}
+            ItemKind::Temporal(..) | ItemKind::Cover(..) => {}
             ItemKind::Observe(_) => self.add(Feature::Observe),
             ItemKind::Allows(_) => self.add(Feature::Allows),
             ItemKind::ExpectsDeterminism => self.add(Feature::Expects),
@@ -224,7 +224,7 @@ impl Finder {
 
     fn stmt(&mut self, stmt: &Stmt) {
         match &stmt.kind {
-            Kind::Skip | Kind::Break | Kind::Continue | Kind::Return => {}
+            Kind::Skip | Kind::Print(_) | Kind::Break | Kind::Continue | Kind::Return => {}
             Kind::End => self.add(Feature::End),
             Kind::Operate(_, places) => {
                 self.add(Feature::Lock);

@@ -201,6 +201,13 @@ fn nets_of_random_programs() {
     assert!(tests[1] < traces, "{tests:?} {traces}");
 }
 
+/// Which test creates an object first is no part of a net.
+#[test]
+fn cells_may_be_numbered_otherwise() {
+    let source = program_of(13_263);
+    assert!(compare("program 13263", &source, &[]).is_some());
+}
+
 #[test]
 fn nets_of_the_corpus() {
     let cases: &[(&str, &[(&str, &str)])] = &[

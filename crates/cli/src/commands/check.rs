@@ -10,7 +10,7 @@ use crate::args::{EXIT_CODES, FairnessArgs, MemoryArgs, OutputArgs, SearchArgs};
 use crate::diagnose::WarningArgs;
 use crate::exit::Exit;
 use crate::native::NativeArgs;
-use crate::program::ProgramArgs;
+use crate::program::{ProgramArgs, specification};
 use crate::property::PropertyArgs;
 use crate::show::{
     ABOUT_LANES, Format, JSON, LANES_DOT, LANES_SVG, TEXT, json, lanes, offer, show,
@@ -75,6 +75,7 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit, Refusal> {
     options.keep_going = args.keep_going;
     options.cover = true;
     options.memory = args.memory.memory;
+    options.specification = specification(&program)?;
     let record = watched(&options.limits, args.output.quiet, |watch| {
         program.check(&options, watch)
     })?;

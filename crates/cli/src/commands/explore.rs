@@ -467,6 +467,8 @@ fn broken_off(record: &Record) -> bool {
         | Bound::AsPrinted
         | Bound::Sampled(_)
         | Bound::Temporal
+        | Bound::Covers
+        | Bound::Refinement
         | Bound::Times
         | Bound::DataRaces
         | Bound::Unfold(_) => false,

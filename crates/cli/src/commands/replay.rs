@@ -12,7 +12,7 @@ use super::{Refusal, view};
 use crate::args::{EXIT_CODES, OutputArgs};
 use crate::exit::Exit;
 use crate::native::{self, NativeArgs};
-use crate::program::Sources;
+use crate::program::{Sources, specification};
 use crate::show::{ABOUT_LANES, Format, JSON, LANES_DOT, LANES_SVG, TEXT, lanes, offer, show};
 use crate::{files, values};
 
@@ -123,6 +123,7 @@ pub(super) fn replay(args: &ReplayArgs) -> Result<Exit, Refusal> {
     let options = Options {
         limits,
         jobs: 1,
+        specification: specification(&program)?,
         ..Options::default()
     };
     let record = program.replay(&recording, &options);

@@ -46,6 +46,10 @@ fn the_planted_bugs_of_the_examples_are_found() {
         ("work-stealing", "failure: assertion failed: item"),
         ("raft-election", "failure: invariant `one_leader`"),
         ("paxos", "failure: invariant `agreement`"),
+        (
+            "paxos-consensus",
+            "property: does not refine `consensus.maz`",
+        ),
     ] {
         let file = format!("examples/{name}.maz");
         let right = mazurka(&["check", &file]);

@@ -22,6 +22,7 @@ pub(crate) mod pct;
 pub(crate) mod preempt;
 pub(crate) mod random;
 pub(crate) mod reducing;
+pub(crate) mod refine;
 pub(crate) mod sample;
 pub(crate) mod sleep;
 pub(crate) mod source;

@@ -4,14 +4,34 @@
 //! fingerprint of its preset, which determines it; the net is the multiset of these.
 
 use mazurka_core::{Fingerprint, ProcessTable};
+use rustc_hash::FxHashMap;
 
 use super::net::{NONE, Net, NetKind, Place};
 
 /// Returns the fingerprint of a net. It does not depend on the order in which the net was built and
-/// processes were met.
+/// processes and cells were met: a cell is told by the events that touch it.
 pub(crate) fn fingerprint(net: &Net, processes: &ProcessTable) -> Fingerprint {
+    let mut cells: FxHashMap<u32, Fingerprint> = FxHashMap::default();
+    let events = fingerprints(net, processes, &cells);
+    for (number, &event) in events.iter().enumerate() {
+        for input in net.inputs(number as u32) {
+            if let Place::Cell(cell) = net.places[net.condition(input.condition).place as usize] {
+                let known = cells.entry(cell).or_insert(Fingerprint::EMPTY);
+                *known = known.and(event.then(u64::from(input.write)));
+            }
+        }
+    }
+    let events = fingerprints(net, processes, &cells).into_iter();
+    events.fold(Fingerprint::EMPTY, Fingerprint::and)
+}
+
+/// Returns the fingerprints of the events, where cells have these names, if any.
+fn fingerprints(
+    net: &Net,
+    processes: &ProcessTable,
+    cells: &FxHashMap<u32, Fingerprint>,
+) -> Vec<Fingerprint> {
     let mut events: Vec<Fingerprint> = Vec::with_capacity(net.events.len());
-    let mut all = Fingerprint::EMPTY;
     for (number, node) in net.events.iter().enumerate() {
         // The events in its preset come before it.
         let of = |event: u32| match event {
@@ -27,7 +47,7 @@ pub(crate) fn fingerprint(net: &Net, processes: &ProcessTable) -> Fingerprint {
         for input in net.inputs(number as u32) {
             let condition = net.condition(input.condition);
             let place = match net.places[condition.place as usize] {
-                Place::Cell(cell) => Fingerprint::EMPTY.then(u64::from(cell)),
+                Place::Cell(cell) => cells.get(&cell).copied().unwrap_or(Fingerprint::EMPTY),
                 Place::End(process) => processes.name(process),
             };
             let arc = place.then_all(of(condition.producer));
@@ -41,7 +61,6 @@ pub(crate) fn fingerprint(net: &Net, processes: &ProcessTable) -> Fingerprint {
         }
         this = this.then_all(inputs);
         events.push(this);
-        all = all.and(this);
     }
-    all
+    events
 }

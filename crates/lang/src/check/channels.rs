@@ -33,7 +33,7 @@ impl<'s> Checker<'s> {
                 )
                 .label("how many messages can wait in it?")
                 .help(format!(
-                    "write `chan {}[4]: …`; a channel without places, or without end, is not there",
+                    "write `chan {}[4]: …`; a channel without end could have states without end",
                     name.text
                 )),
             );
@@ -44,6 +44,17 @@ impl<'s> Checker<'s> {
                 Diagnostic::new("M0306", ty.span, "a message is no array")
                     .label("expected a type without size")
                     .help("put the array into a `struct`"),
+            );
+            return None;
+        }
+        if Body::new(self).const_int(last, "the capacity of a channel")? == 0 {
+            self.report(
+                Diagnostic::new("M0429", last.span, "a channel without places")
+                    .label("expected at least 1")
+                    .help(format!(
+                        "a send would be one step of two processes; write `chan {}[1]: …`, and let the receiver answer",
+                        name.text
+                    )),
             );
             return None;
         }

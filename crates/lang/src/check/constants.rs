@@ -4,7 +4,7 @@
 use super::Value;
 use super::body::Body;
 use super::types::{Ty, numeric, show};
-use crate::check::hir::{BinaryOp, Expr, ExprKind, Type};
+use crate::check::hir::{BinaryOp, Expr, ExprKind, Type, UnaryOp};
 use crate::syntax::ast;
 use mazurka_diagnostics::Diagnostic;
 
@@ -115,6 +115,10 @@ fn why(expr: &Expr) -> Option<Diagnostic> {
         ExprKind::Table(_, index) => why(index).or_else(|| {
             let label = "no element has this index".to_owned();
             here("M0405", "index out of bounds", label)
+        }),
+        ExprKind::Unary(UnaryOp::BitNot, inner) => why(inner).or_else(|| {
+            let label = "how many bits has it?".to_owned();
+            here("M0405", "the width of this constant is not known", label)
         }),
         ExprKind::Unary(_, inner) => why(inner).or_else(|| {
             here(

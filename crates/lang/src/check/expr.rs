@@ -2,7 +2,7 @@
 
 use super::body::{Body, Meaning};
 use super::records::Declared;
-use super::types::{Ty, Typed, is_integer, numeric, range, show, stored};
+use super::types::{Ty, Typed, is_integer, is_machine, numeric, range, show, sign, stored};
 use super::{Global, Value, Wanted, fold};
 use crate::check::hir::{BinaryOp, Expr, ExprKind, Local, Type, UnaryOp};
 use crate::check::temporal::NamedLocal;
@@ -16,25 +16,6 @@ enum Choices {
     Allowed,
     /// Not in this kind of place.
     NotIn(&'static str),
-}
-
-/// The text of an operator, for messages.
-fn sign(op: BinaryOp) -> &'static str {
-    match op {
-        BinaryOp::Add => "+",
-        BinaryOp::Sub => "-",
-        BinaryOp::Mul => "*",
-        BinaryOp::Div => "/",
-        BinaryOp::Rem => "%",
-        BinaryOp::Eq => "==",
-        BinaryOp::Ne => "!=",
-        BinaryOp::Lt => "<",
-        BinaryOp::Le => "<=",
-        BinaryOp::Gt => ">",
-        BinaryOp::Ge => ">=",
-        BinaryOp::And => "&&",
-        BinaryOp::Or => "||",
-    }
 }
 
 /// A binary operator, and where it stands.
@@ -468,6 +449,20 @@ impl<'s> Body<'_, 's> {
                 }
                 _ => self.literal(ExprKind::Unary(op, Box::new(inner.expr)), span),
             },
+            (UnaryOp::BitNot, Ty::Known(ty)) if is_machine(ty) => {
+                self.folded(ExprKind::Unary(op, Box::new(inner.expr)), ty, span)
+            }
+            (UnaryOp::BitNot, Ty::Literal) => {
+                self.literal(ExprKind::Unary(op, Box::new(inner.expr)), span)
+            }
+            (UnaryOp::BitNot, Ty::Known(Type::Int)) => {
+                self.without_width("~", operand);
+                self.poison(span)
+            }
+            (UnaryOp::BitNot, ty) => {
+                self.wrong_operand("~", ty, operand, false);
+                self.poison(span)
+            }
             (UnaryOp::Not, ty) => {
                 self.wrong_operand("!", ty, operand, true);
                 self.poison(span)
@@ -495,6 +490,19 @@ impl<'s> Body<'_, 's> {
             Diagnostic::new("M0304", operand, format!("`{sign}` needs {needs}"))
                 .label(format!("found {found}"))
                 .help(help),
+        );
+    }
+
+    /// Reports an operation on the bits of a number that has no width.
+    fn without_width(&mut self, sign: &str, at: Span) {
+        self.report(
+            Diagnostic::new(
+                "M0315",
+                at,
+                format!("`{sign}` needs numbers of a fixed width"),
+            )
+            .label("an `int` has no width")
+            .help("declare it `u8`, `i32` or the like; `&&`, `||` and `!` are for truth values"),
         );
     }
 
@@ -543,6 +551,10 @@ impl<'s> Body<'_, 's> {
                     return self.poison(span);
                 };
                 match ty {
+                    Some(Type::Int) if op.is_bitwise() => {
+                        self.without_width(sign(op), at);
+                        self.poison(span)
+                    }
                     Some(ty) => {
                         let kind = ExprKind::Binary(op, Box::new(left), Box::new(right));
                         self.folded(kind, ty, span)
@@ -727,6 +739,12 @@ impl<'s> Body<'_, 's> {
                     self.does_not_fit(value, ty, expr.span);
                 }
                 return;
+            }
+            ExprKind::Unary(UnaryOp::BitNot, _) if ty == Type::Int => {
+                return self.without_width("~", expr.span);
+            }
+            ExprKind::Binary(op, ..) if op.is_bitwise() && ty == Type::Int => {
+                return self.without_width(sign(*op), expr.span);
             }
             ExprKind::Unary(_, inner) => self.settle_in_place(inner, ty),
             ExprKind::Binary(_, left, right)

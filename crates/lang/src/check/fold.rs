@@ -3,6 +3,7 @@
 
 use super::types::{numeric, range, stored};
 use crate::check::hir::{BinaryOp, Expr, ExprKind, Type, UnaryOp};
+use crate::code::{Arith, numbers};
 
 /// Folds `e op f` over literals whose type is not settled: exact, within 64 bits.
 pub(super) fn literals(op: BinaryOp, left: &Expr, right: &Expr) -> Option<i64> {
@@ -23,12 +24,17 @@ pub(super) fn settled(expr: &Expr) -> Option<i64> {
             match op {
                 UnaryOp::Not => Some(1 - value),
                 UnaryOp::Neg => wrap(-numeric(value, inner.ty), expr.ty),
+                UnaryOp::BitNot => wrap(-1 - numeric(value, inner.ty), expr.ty),
             }
         }
         ExprKind::Binary(op, left, right) => {
             let (ExprKind::Const(a), ExprKind::Const(b)) = (&left.kind, &right.kind) else {
                 return None;
             };
+            if op.is_bitwise() {
+                let op = arithmetic(*op)?;
+                return numbers::arith(op, expr.ty, *a, *b).ok();
+            }
             let value = exact(*op, numeric(*a, left.ty), numeric(*b, right.ty))?;
             wrap(value, expr.ty)
         }
@@ -60,6 +66,13 @@ fn exact(op: BinaryOp, a: i128, b: i128) -> Option<i128> {
         BinaryOp::Mul => a.checked_mul(b)?,
         BinaryOp::Div => a.checked_div(b)?,
         BinaryOp::Rem => a.checked_rem(b)?,
+        BinaryOp::BitAnd => a & b,
+        BinaryOp::BitOr => a | b,
+        BinaryOp::BitXor => a ^ b,
+        // As for a type that is wide enough; what depends on the width is left for it.
+        BinaryOp::Shl if (0..64).contains(&b) => a.checked_mul(1 << b)?,
+        BinaryOp::Shr if (0..64).contains(&b) => a >> b,
+        BinaryOp::Shl | BinaryOp::Shr => return None,
         BinaryOp::Eq => (a == b).into(),
         BinaryOp::Ne => (a != b).into(),
         BinaryOp::Lt => (a < b).into(),
@@ -68,6 +81,18 @@ fn exact(op: BinaryOp, a: i128, b: i128) -> Option<i128> {
         BinaryOp::Ge => (a >= b).into(),
         BinaryOp::And => (a != 0 && b != 0).into(),
         BinaryOp::Or => (a != 0 || b != 0).into(),
+    })
+}
+
+/// The instruction of an operation on bits.
+fn arithmetic(op: BinaryOp) -> Option<Arith> {
+    Some(match op {
+        BinaryOp::BitAnd => Arith::BitAnd,
+        BinaryOp::BitOr => Arith::BitOr,
+        BinaryOp::BitXor => Arith::BitXor,
+        BinaryOp::Shl => Arith::Shl,
+        BinaryOp::Shr => Arith::Shr,
+        _ => return None,
     })
 }
 

@@ -26,6 +26,8 @@ impl<'s> Checker<'s> {
         self.constants(file);
         self.sizes(file);
         self.objects(file);
+        self.declare_ghosts(file);
+        self.refines(file);
         for id in 0..self.functions.len() {
             self.function(id as u32);
         }
@@ -50,6 +52,7 @@ impl<'s> Checker<'s> {
         for item in &file.items {
             self.temporal(item);
         }
+        self.check_ghosts();
         if !any && readable {
             let end = source.trim_end().len() as u32;
             let span = Span { start: end, end };
@@ -472,6 +475,7 @@ impl<'s> Checker<'s> {
                     PropertyKind::Requires => "`requires`",
                     PropertyKind::Invariant => "an invariant",
                     PropertyKind::Ensures => "`ensures`",
+                    PropertyKind::Cover => "`cover`",
                 };
                 let expr = Body::new(self).condition(expr, what);
                 let property = Property {
@@ -483,6 +487,7 @@ impl<'s> Checker<'s> {
                     PropertyKind::Requires => self.program.requires.push(property),
                     PropertyKind::Invariant => self.program.invariants.push(property),
                     PropertyKind::Ensures => self.program.ensures.push(property),
+                    PropertyKind::Cover => self.program.covers.push(property),
                 }
             }
             Item::Prove { name, goal, span } => self.program.goals.push(Goal {
@@ -528,7 +533,7 @@ impl<'s> Checker<'s> {
         }
     }
 
-    fn observed(&mut self, name: Name<'s>) -> Vec<VarId> {
+    pub(super) fn observed(&mut self, name: Name<'s>) -> Vec<VarId> {
         match self.globals.get(name.text) {
             Some(&(Global::Var(id), _)) => vec![id],
             Some(&(Global::Record(id), _)) => {

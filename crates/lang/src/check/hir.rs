@@ -82,6 +82,10 @@ pub struct Program {
     pub invariants: Vec<Property>,
     /// What must hold in every final state.
     pub ensures: Vec<Property>,
+    /// What must be reachable: some state in which it holds.
+    pub covers: Vec<Property>,
+    /// The program that it refines.
+    pub refinement: Option<Refinement>,
     /// What must hold of runs.
     pub temporal: Vec<TemporalProperty>,
     /// The conditions of temporal properties, by number: over shared variables and over `watched`
@@ -123,6 +127,9 @@ pub struct Program {
     /// The arrays that stand in several copies, in a program that was made to be explored
     /// (`run/symbolic/split.rs`); none in one that was read.
     pub split: Vec<Split>,
+    /// The variables that only properties and assignments of such variables read; an assignment of
+    /// them belongs to the step before it.
+    pub ghosts: FxHashSet<VarId>,
     /// What is strange about its text, and no mistake.
     pub warnings: Vec<Diagnostic>,
 }
@@ -136,6 +143,17 @@ pub struct Split {
     pub copy: VarId,
     /// The indices by which the copy is accessed.
     pub indices: Vec<Expr>,
+}
+
+/// A `refines` declaration.
+#[derive(Clone, Debug)]
+pub struct Refinement {
+    /// The file of the specification, relative to the folder of the program.
+    pub file: String,
+    /// The variables of the program, each with the one of the specification that it stands for.
+    pub via: Vec<(String, String)>,
+    /// Where it stands.
+    pub span: Span,
 }
 
 /// A `prove` declaration.
@@ -367,11 +385,11 @@ pub enum Place {
 
 impl Program {
     /// Whether a shared variable, by its index, is a result: one that `observe` names, or, if it
-    /// names none, any that is no object to synchronise with.
+    /// names none, any that is neither a ghost nor an object to synchronise with.
     pub fn observes(&self, var: usize) -> bool {
         match &self.observe {
             Some(named) => named.iter().any(|id| id.0 as usize == var),
-            None => !self.vars[var].object,
+            None => !self.vars[var].object && !self.ghosts.contains(&VarId(var as u32)),
         }
     }
 
@@ -716,6 +734,8 @@ pub enum UnaryOp {
     Not,
     /// `-`
     Neg,
+    /// `~`, of machine integers.
+    BitNot,
 }
 
 /// Binary operators.
@@ -727,6 +747,11 @@ pub enum BinaryOp {
     Mul,
     Div,
     Rem,
+    BitAnd,
+    BitOr,
+    BitXor,
+    Shl,
+    Shr,
     Eq,
     Ne,
     Lt,
@@ -735,4 +760,12 @@ pub enum BinaryOp {
     Ge,
     And,
     Or,
+}
+
+impl BinaryOp {
+    /// Whether it works on the bits of machine integers.
+    pub fn is_bitwise(self) -> bool {
+        use BinaryOp::{BitAnd, BitOr, BitXor, Shl, Shr};
+        matches!(self, BitAnd | BitOr | BitXor | Shl | Shr)
+    }
 }

@@ -39,7 +39,7 @@ impl<'s> Body<'_, 's> {
                     let place = start + at + 1;
                     let value = match closed {
                         true => self.named(named, place),
-                        false => self.not_named(span_of(named, place)),
+                        false => self.not_closed(span_of("{", place - 1)),
                     };
                     if let Some(expr) = value {
                         let text = std::mem::take(&mut plain);
@@ -90,6 +90,15 @@ impl<'s> Body<'_, 's> {
             Ty::Literal => Some(self.coerce(typed, Type::Int)),
             Ty::Known(_) => Some(typed.expr),
         }
+    }
+
+    fn not_closed(&mut self, span: Span) -> Option<Expr> {
+        self.report(
+            Diagnostic::new("M0419", span, "a brace in a message is not closed")
+                .label("expected a value and `}` after this, as in `{x}`")
+                .help("write `{{` for a brace"),
+        );
+        None
     }
 
     fn not_named(&mut self, span: Span) -> Option<Expr> {

@@ -12,6 +12,7 @@ mod constants;
 mod expr;
 mod fold;
 mod functions;
+mod ghosts;
 mod globals;
 pub mod hir;
 mod initial;
@@ -22,6 +23,7 @@ mod ordered;
 mod processes;
 mod quantified;
 mod records;
+mod refines;
 pub(crate) mod refuse;
 mod select;
 mod selected;
@@ -120,7 +122,10 @@ pub fn load(source: &str, settings: &[Setting]) -> Result<Program, Vec<Diagnosti
     checker.read_settings(settings);
     checker.file(&parsed.file, source, readable);
     if checker.diagnostics.is_empty() {
-        checker.program.warnings = warnings::warnings(&parsed.file);
+        // What others include need not be of use to each of them.
+        let mut warnings = warnings::warnings(&parsed.file);
+        warnings.retain(|warning| warning.span.file(source).is_none());
+        checker.program.warnings = warnings;
         Ok(checker.program)
     } else {
         Err(mazurka_diagnostics::finish(checker.diagnostics))

@@ -47,6 +47,13 @@ fn late_wait(late: Late) -> Diagnostic {
     }
 }
 
+/// An assignment of ghosts that has perhaps no step to join.
+pub(crate) fn ghost_without_a_step(span: Span) -> Diagnostic {
+    Diagnostic::new("M0606", span, "there may be no step before this assignment")
+        .label("a ghost is assigned in the step before it")
+        .help("put it behind the step that it belongs to, or declare it with this value")
+}
+
 /// The assumptions on the initial state that its values break.
 pub(crate) fn broken_requires(program: &Program, holds: &[Option<bool>]) -> Vec<Diagnostic> {
     let broken = program.requires.iter().zip(holds);

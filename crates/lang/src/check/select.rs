@@ -6,7 +6,7 @@
 
 use mazurka_diagnostics::{Diagnostic, Span};
 
-use super::body::Body;
+use super::body::{Body, Meaning};
 use super::records::number;
 use super::synchronise::{Blocking, assign_all, binary, local, truth};
 use crate::check::hir::{BinaryOp, Expr, ExprKind, LocalId, Place, Stmt, StmtKind, Type};
@@ -87,7 +87,7 @@ impl<'s> Body<'_, 's> {
             let (first, rest) = body.alternative(&alternative.body, !waits);
             let Blocking { guard, mut then } = blocking?;
             then.append(&mut after);
-            let span = first.first().map_or(at, |stmt| at.to(stmt.span));
+            let span = first.last().map_or(at, |stmt| at.to(stmt.span));
             then.extend(first);
             body.c.program.alternatives.insert(span);
             Some(Way {
@@ -108,15 +108,49 @@ impl<'s> Body<'_, 's> {
             },
             _ => body,
         };
-        let joined = joins && list.first().is_some_and(is_simple);
+        // What is no step does not part the choice from what it guards.
+        let mut quiet = list.iter();
+        let quiet = quiet.position(|stmt| !is_print(stmt) && !self.assigns_ghosts(stmt));
+        let joined = match quiet {
+            Some(quiet) if joins && is_simple(&list[quiet]) => quiet + 1,
+            _ => 0,
+        };
         let (mut first, mut rest) = (Vec::new(), Vec::new());
         for (at, stmt) in list.iter().enumerate() {
-            match joined && at == 0 {
+            match at < joined {
                 true => first.push(self.in_one_step(|body| body.stmt(stmt))),
                 false => rest.push(self.stmt(stmt)),
             }
         }
         (first, rest)
+    }
+
+    /// Whether a statement assigns ghost variables alone.
+    fn assigns_ghosts(&mut self, stmt: &ast::Stmt<'s>) -> bool {
+        let places = match &stmt.kind {
+            ast::StmtKind::Labelled(_, inner) => return self.assigns_ghosts(inner),
+            ast::StmtKind::Assign(places, _) => places,
+            _ => return false,
+        };
+        if self.c.program.ghosts.is_empty() {
+            return false;
+        }
+        places.iter().all(|place| {
+            let (ast::ExprKind::Name(name)
+            | ast::ExprKind::Index(name, _)
+            | ast::ExprKind::Path(name, _)) = &place.kind
+            else {
+                return false;
+            };
+            let name = *name;
+            let shared = matches!(self.peek(name), Some(Meaning::Var(_) | Meaning::Record(_)));
+            let vars = match shared {
+                true => self.c.observed(name),
+                false => Vec::new(),
+            };
+            let ghosts = &self.c.program.ghosts;
+            !vars.is_empty() && vars.iter().all(|var| ghosts.contains(var))
+        })
     }
 
     fn selected_way(
@@ -221,6 +255,14 @@ fn choose_open(hidden: &Counters, ways: &[Way], span: Span) -> Vec<Stmt> {
 fn equals(of: LocalId, value: i64, span: Span) -> Expr {
     let (of, value) = (local(of, span), number(value, span));
     binary(BinaryOp::Eq, of, value, Type::Bool)
+}
+
+/// Whether a statement shows a text.
+fn is_print(stmt: &ast::Stmt<'_>) -> bool {
+    match &stmt.kind {
+        ast::StmtKind::Labelled(_, inner) => is_print(inner),
+        kind => matches!(kind, ast::StmtKind::Print(_)),
+    }
 }
 
 /// Whether a statement behind a condition belongs to its step.

@@ -1,6 +1,6 @@
 //! Types of values, and what messages say about them.
 
-use crate::check::hir::{Expr, Type};
+use crate::check::hir::{BinaryOp, Expr, Type};
 
 /// The type of an expression while it is being checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +22,35 @@ pub(super) struct Typed {
 
 pub(super) fn is_integer(ty: Type) -> bool {
     matches!(ty, Type::Int | Type::Signed(_) | Type::Unsigned(_))
+}
+
+/// The text of an operator, for messages.
+pub(super) fn sign(op: BinaryOp) -> &'static str {
+    match op {
+        BinaryOp::Add => "+",
+        BinaryOp::Sub => "-",
+        BinaryOp::Mul => "*",
+        BinaryOp::Div => "/",
+        BinaryOp::Rem => "%",
+        BinaryOp::BitAnd => "&",
+        BinaryOp::BitOr => "|",
+        BinaryOp::BitXor => "^",
+        BinaryOp::Shl => "<<",
+        BinaryOp::Shr => ">>",
+        BinaryOp::Eq => "==",
+        BinaryOp::Ne => "!=",
+        BinaryOp::Lt => "<",
+        BinaryOp::Le => "<=",
+        BinaryOp::Gt => ">",
+        BinaryOp::Ge => ">=",
+        BinaryOp::And => "&&",
+        BinaryOp::Or => "||",
+    }
+}
+
+/// Whether it is an integer type of a fixed width.
+pub(super) fn is_machine(ty: Type) -> bool {
+    matches!(ty, Type::Signed(_) | Type::Unsigned(_))
 }
 
 /// The type as it is written.

@@ -180,7 +180,8 @@ impl<'s> Survey<'s> {
                 self.inside = None;
             }
             Item::Property { kind, expr, .. } => {
-                self.states_property |= *kind != PropertyKind::Requires;
+                self.states_property |=
+                    matches!(kind, PropertyKind::Invariant | PropertyKind::Ensures);
                 self.expr(expr);
             }
             Item::Observe(names) => names.iter().for_each(|name| self.read(*name)),
@@ -198,8 +199,16 @@ impl<'s> Survey<'s> {
                 let param = range.iter().map(|range| range.name);
                 self.scope(param, |survey| survey.block(body));
             }
+            Item::Refines { via, .. } => {
+                self.states_property = true;
+                for ((ours, _), _) in via {
+                    let name = ours.split('.').next().unwrap_or_default();
+                    self.in_goals.insert(name.to_owned());
+                }
+            }
             Item::Enum { .. }
             | Item::Temporal { .. } // They were looked at first, for the locals that they name.
+            | Item::Ghosts(_)
             | Item::Allows(..) | Item::ExpectsDeterminism(_) | Item::Atomicity(..) => {}
         }
     }

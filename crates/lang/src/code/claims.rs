@@ -86,7 +86,8 @@ fn kind_of_wait(waits: Waits, claims: &[Claim], ops: &[Op]) -> Wait {
     };
     match (waits, claims) {
         (Waits::Never, _) => Wait::Never,
-        (Waits::Lock(_), _) => Wait::Lock,
+        // Ghosts may be written behind the lock.
+        (Waits::Lock(_), [_]) => Wait::Lock,
         (Waits::At(pc), [claim]) if acquires(claim) => match ops[pc as usize] {
             // A guard over locals in front of the lock would be a second reason to wait.
             Op::Lock(_) | Op::LockAt(_) => Wait::Lock,

@@ -14,14 +14,17 @@
 
 pub(crate) mod claims;
 pub(crate) mod compile;
+mod covers;
 mod endless;
 pub(crate) mod fault;
+pub(crate) mod ghosts;
 mod liveness;
 mod loops;
 pub(crate) mod numbers;
 pub(crate) mod quick;
 mod quiet;
 pub(crate) mod reach;
+mod refines;
 mod select;
 pub mod shared;
 
@@ -32,6 +35,9 @@ use mazurka_core::{
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
+
+pub use covers::Cover;
+pub use refines::VariablePart;
 
 use crate::check::hir::{self, Type};
 use crate::code::liveness::Live;
@@ -47,6 +53,12 @@ pub(crate) enum Arith {
     Mul,
     Div,
     Rem,
+    /// On bits, of machine integers alone; these neither fail nor wrap.
+    BitAnd,
+    BitOr,
+    BitXor,
+    Shl,
+    Shr,
 }
 
 /// Comparisons. `u64` values are compared as such.
@@ -319,8 +331,18 @@ pub struct Code {
     pub(crate) quiet: [OnceLock<Vec<bool>>; 2],
     /// Which runs without an end count.
     pub fairness: Fairness,
-    /// Whether only invariants and `ensures` count, and no other failure.
-    pub(crate) only_stated: bool,
+    /// Which failures count.
+    pub(crate) counting: Counting,
+}
+
+/// Which failures count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Counting {
+    All,
+    /// Those of invariants and `ensures`.
+    Stated,
+    /// Those of one invariant.
+    Invariant(u32),
 }
 
 /// The processes that a step may join.

@@ -45,6 +45,7 @@ fn result(op: Arith, ty: Type, a: i64, b: i64) -> Result<i64, Undefined> {
             Arith::Mul => a.checked_mul(b),
             Arith::Div => a.checked_div(b),
             Arith::Rem => Some(a.wrapping_rem(b)),
+            _ => Some(bits(op, ty, a, b)),
         }
         .ok_or(OutOfRange),
         Type::Unsigned(64) => Ok(match op {
@@ -53,6 +54,7 @@ fn result(op: Arith, ty: Type, a: i64, b: i64) -> Result<i64, Undefined> {
             Arith::Mul => a.wrapping_mul(b),
             Arith::Div => (a as u64 / b as u64) as i64,
             Arith::Rem => (a as u64 % b as u64) as i64,
+            _ => bits(op, ty, a, b),
         }),
         _ => Ok(wrap(
             match op {
@@ -61,9 +63,33 @@ fn result(op: Arith, ty: Type, a: i64, b: i64) -> Result<i64, Undefined> {
                 Arith::Mul => a.wrapping_mul(b),
                 Arith::Div => a.wrapping_div(b),
                 Arith::Rem => a.wrapping_rem(b),
+                _ => bits(op, ty, a, b),
             },
             ty,
         )),
+    }
+}
+
+/// An operation on bits. Values are kept in 64 bits, extended by their sign or by zeros, and `&`,
+/// `|` and `^` keep them so. The amount of a shift is a natural number, a negative one a large one:
+/// from the width of the type on, nothing is left, or the sign of a signed number.
+#[cold]
+fn bits(op: Arith, ty: Type, a: i64, b: i64) -> i64 {
+    let width = match ty {
+        Type::Signed(bits) | Type::Unsigned(bits) => bits,
+        _ => 64,
+    };
+    let amount = wrap(b, Type::Unsigned(width)) as u64;
+    let amount = u32::try_from(amount).ok().filter(|&n| n < width.into());
+    match op {
+        Arith::BitAnd => a & b,
+        Arith::BitOr => a | b,
+        Arith::BitXor => a ^ b,
+        Arith::Shl => amount.map_or(0, |amount| wrap(a << amount, ty)),
+        _ if matches!(ty, Type::Unsigned(_)) => {
+            amount.map_or(0, |amount| (a as u64 >> amount) as i64)
+        }
+        _ => a >> amount.unwrap_or(63),
     }
 }
 
@@ -93,6 +119,33 @@ pub(crate) fn compare(op: Compare, unsigned: bool, a: i64, b: i64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bits_stay_within_their_type() {
+        let of = |op, ty, a, b| arith(op, ty, a, b).expect("a value");
+        let [i8, u8, i64_, u64] = [
+            Type::Signed(8),
+            Type::Unsigned(8),
+            Type::Signed(64),
+            Type::Unsigned(64),
+        ];
+        assert_eq!(of(Arith::BitAnd, i8, -4, 6), 4);
+        assert_eq!(of(Arith::BitOr, i8, -128, 1), -127);
+        assert_eq!(of(Arith::BitXor, u8, 255, 1), 254);
+        assert_eq!(of(Arith::Shl, i8, 1, 7), -128);
+        assert_eq!(of(Arith::Shl, u8, 3, 7), 128);
+        assert_eq!(of(Arith::Shl, u64, 1, 63), i64::MIN);
+        for ty in [i8, u8, i64_, u64] {
+            for amount in [64, 100, wrap(-1, ty)] {
+                assert_eq!(of(Arith::Shl, ty, 1, amount), 0);
+                assert_eq!(of(Arith::Shr, ty, 1, amount), 0);
+            }
+        }
+        assert_eq!(of(Arith::Shr, i8, -128, 1), -64);
+        assert_eq!(of(Arith::Shr, i8, -1, 8), -1);
+        assert_eq!(of(Arith::Shr, u64, -1, 63), 1);
+        assert_eq!(of(Arith::Shr, i64_, -1, -1), -1);
+    }
 
     #[test]
     fn machine_types_wrap_and_int_does_not() {

@@ -4,8 +4,8 @@
 use mazurka_core::{AccessOrder, Kind, Kinds, Mishap};
 use mazurka_diagnostics::Span;
 
-use super::Code;
 use super::fault::Site;
+use super::{Code, Counting};
 use crate::check::hir;
 use crate::code::compile::compile;
 
@@ -26,7 +26,9 @@ impl Code {
         let stated = stated.map(|property| (&property.name, Kind::Failure));
         let temporal = self.program.temporal.iter();
         let temporal = temporal.map(|property| (&property.name, Kind::Property));
-        let named = stated.chain(temporal);
+        let covers = self.program.covers.iter();
+        let covers = covers.map(|property| (&property.name, Kind::Property));
+        let named = stated.chain(temporal).chain(covers);
         named.filter_map(|(name, kind)| Some((name.as_deref()?, kind)))
     }
 
@@ -46,6 +48,7 @@ impl Code {
         }
         if !kinds.contains(Kind::Property) {
             program.temporal.retain(|stated| named(&stated.name));
+            program.covers.retain(|stated| named(&stated.name));
         }
         let code = compile(&program, &self.source);
         let code =
@@ -53,7 +56,10 @@ impl Code {
         Self {
             inputs: self.inputs.clone(),
             fairness: self.fairness,
-            only_stated: !kinds.contains(Kind::Failure),
+            counting: match kinds.contains(Kind::Failure) {
+                true => Counting::All,
+                false => Counting::Stated,
+            },
             ..code
         }
     }
@@ -80,17 +86,18 @@ impl Code {
         Self {
             inputs: self.inputs.clone(),
             fairness: self.fairness,
-            only_stated: self.only_stated,
+            counting: self.counting,
             ..code
         }
     }
 
     /// Whether a failure counts.
     pub(crate) fn counts(&self, failure: &Mishap) -> bool {
-        let stated = || {
-            let site = Site::decode(failure.site);
-            matches!(site, Some(Site::Invariant(_) | Site::Ensures(_)))
-        };
-        !self.only_stated || stated()
+        let site = || Site::decode(failure.site);
+        match self.counting {
+            Counting::All => true,
+            Counting::Stated => matches!(site(), Some(Site::Invariant(_) | Site::Ensures(_))),
+            Counting::Invariant(only) => site() == Some(Site::Invariant(only)),
+        }
     }
 }

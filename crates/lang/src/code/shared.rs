@@ -73,6 +73,7 @@ impl<'a> Shared<'a> {
             StmtKind::Atomic(body) if body.is_empty() => {
                 self.program.orders.contains_key(&stmt.span)
             }
+            StmtKind::Assign(places, _) if self.program.assigns_ghosts(places) => false,
             StmtKind::Assign(places, values) => self.assigns_shared(places, values),
             StmtKind::Call(procedure, _) if self.procedure(*procedure) => true,
             _ => {

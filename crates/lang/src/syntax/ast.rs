@@ -64,6 +64,14 @@ pub(crate) enum Item<'s> {
         span: Span,
     },
     Observe(Vec<Name<'s>>),
+    /// `refines "other.maz" via { x -> y }`: names, with fields, and where they stand.
+    Refines {
+        file: Text<'s>,
+        via: Vec<(Dotted, Dotted)>,
+        span: Span,
+    },
+    /// The variables that were declared last, where `ghost` stood before `var`.
+    Ghosts(Vec<Name<'s>>),
     /// `allows deadlock`: violations of these kinds do not count.
     Allows(Kinds, Span),
     /// `expects deterministic`
@@ -147,6 +155,7 @@ pub(crate) enum PropertyKind {
     Requires,
     Invariant,
     Ensures,
+    Cover,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -327,6 +336,9 @@ pub(crate) enum Kept<'s> {
     Let(Name<'s>),
     Place(Expr<'s>),
 }
+
+/// A name with fields, `m.from`, and where it stands.
+pub(crate) type Dotted = (String, Span);
 
 /// A string, as it stands in the source.
 #[derive(Clone, Copy, Debug)]

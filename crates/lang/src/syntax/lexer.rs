@@ -2,7 +2,7 @@
 //! the one that was probably meant, so that the parser need not know about them.
 
 use super::token::{KEYWORDS, Kind, Token, word};
-use mazurka_diagnostics::{Diagnostic, Span};
+use mazurka_diagnostics::{Diagnostic, MARK, Span};
 
 /// Splits the text. The last token is always [`Kind::Eof`].
 pub(crate) fn lex(source: &str, diagnostics: &mut Vec<Diagnostic>) -> Vec<Token> {
@@ -47,6 +47,8 @@ const SIGNS: &[(&str, Kind)] = &[
     ("==", Kind::EqEq),
     ("!=", Kind::NotEq),
     ("≠", Kind::NotEq),
+    ("<<", Kind::Shl),
+    (">>", Kind::Shr),
     ("<=", Kind::Le),
     ("≤", Kind::Le),
     (">=", Kind::Ge),
@@ -72,6 +74,10 @@ const SIGNS: &[(&str, Kind)] = &[
     ("/", Kind::Slash),
     ("%", Kind::Percent),
     ("!", Kind::Not),
+    ("&", Kind::Amp),
+    ("|", Kind::Pipe),
+    ("^", Kind::Caret),
+    ("~", Kind::Tilde),
 ];
 
 /// Signs of other languages: what to write here, and which token to go on with.
@@ -101,22 +107,12 @@ const FOREIGN_SIGNS: &[(&str, &str, Kind)] = &[
     ("−", "write `-`, the plain minus sign", Kind::Minus),
     ("×", "write `*`", Kind::Star),
     ("÷", "write `/`", Kind::Slash),
-    ("<<", "multiply by a power of two instead", Kind::Bad),
-    (">>", "divide by a power of two instead", Kind::Bad),
     ("**", "there is no power operator: multiply", Kind::Star),
     (
         "::",
         "write `:` before a type; branches are `if e { … } else { … }`, or `e |> s` to wait",
         Kind::Colon,
     ),
-    ("&", "write `&&`", Kind::AndAnd),
-    ("|", "write `||`, or `|>` for a guard", Kind::OrOr),
-    (
-        "^",
-        "write `!=` for the exclusive or of two truth values",
-        Kind::Bad,
-    ),
-    ("~", "write `!`", Kind::Not),
     ("?", "write `if a then b else c`", Kind::Bad),
 ];
 
@@ -166,7 +162,7 @@ impl Lexer<'_, '_> {
             self.push(kind, self.at + len);
         } else if first == '"' {
             self.string();
-        } else if self.rest().starts_with("//") {
+        } else if self.rest().starts_with("//") || first == MARK {
             self.at += self.while_chars(|c| c != '\n');
         } else if self.rest().starts_with("/*") {
             self.comment();
@@ -295,6 +291,10 @@ impl Lexer<'_, '_> {
         {
             return self.push(Kind::Question, self.at + 1);
         }
+        if rest.starts_with("->") && self.in_via() {
+            self.push(Kind::Minus, self.at + 1);
+            return self.push(Kind::Gt, self.at + 1);
+        }
         let known = SIGNS.iter().find(|(sign, _)| rest.starts_with(sign));
         let foreign = FOREIGN_SIGNS
             .iter()
@@ -318,6 +318,20 @@ impl Lexer<'_, '_> {
         } else {
             self.unknown();
         }
+    }
+
+    /// Whether the braces of `refines "other.maz" via { … }` are open here.
+    fn in_via(&self) -> bool {
+        let inside = |token: &&Token| {
+            use Kind::{Comma, Dot, Gt, Ident, Minus};
+            matches!(token.kind, Ident | Dot | Comma | Minus | Gt)
+        };
+        let names = self.tokens.iter().rev().take_while(inside).count();
+        let Some([.., file, via, open]) = self.tokens.get(..self.tokens.len() - names) else {
+            return false;
+        };
+        let word = &self.source[via.span.start as usize..via.span.end as usize];
+        (file.kind, word, open.kind) == (Kind::Str, "via", Kind::LBrace)
     }
 
     fn unknown(&mut self) {

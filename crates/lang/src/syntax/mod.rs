@@ -5,6 +5,7 @@
 
 pub(crate) mod ast;
 pub(crate) mod brackets;
+pub(crate) mod include;
 pub(crate) mod lexer;
 pub(crate) mod parser;
 pub(crate) mod token;

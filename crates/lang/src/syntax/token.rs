@@ -66,6 +66,7 @@ kinds! {
         Comma ",", Semi ";", Colon ":", Dot ".", DotDot "..", Assign ":=", Equals "=",
         EqEq "==", NotEq "!=", Lt "<", Le "<=", Gt ">", Ge ">=",
         Plus "+", Minus "-", Star "*", Slash "/", Percent "%",
+        Amp "&", Pipe "|", Caret "^", Tilde "~", Shl "<<", Shr ">>",
         Not "!", Question "?", AndAnd "&&", OrOr "||", Guard "|>", GuardLoop "|>*", Choice "<|", Parallel "∥",
     }
 }
@@ -152,7 +153,7 @@ impl Kind {
         use Kind::*;
         matches!(
             self,
-            Ident | Int | LParen | Not | Minus | True | False | If | Input | Choose
+            Ident | Int | LParen | Not | Minus | Tilde | True | False | If | Input | Choose
         )
     }
 }

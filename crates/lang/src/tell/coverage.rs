@@ -272,7 +272,11 @@ impl Vacuity<'_> {
                 let fate = self.map.fate(test.span);
                 if stmt.span == test.span && !fate.held {
                     let what = self.quoted("this alternative", test.span);
-                    self.never_taken(test.span, format!("{what} is never taken"));
+                    let message = format!("{what} is never taken");
+                    let warning = Diagnostic::new("W0204", test.span, message)
+                        .label("no execution chooses it")
+                        .help("look at when it is open, among the states that get here");
+                    self.warnings.push(warning);
                 }
                 self.sequence_if(fate.held, then);
                 self.sequence(other);

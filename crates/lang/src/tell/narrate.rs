@@ -10,6 +10,7 @@ use crate::check::hir::{Message, Property, Type};
 use crate::code::fault::{Fault, Site};
 use crate::code::{Checked, Code, Note, Op};
 use crate::run::machine::Machine;
+use crate::run::state::Life;
 use crate::run::{Obstacle, evaluate, input_name};
 use crate::tell::pretty::Scope;
 use crate::tell::scribe::{Condition, Few, NarratedAction, Scribe, printed};
@@ -222,8 +223,26 @@ impl Code {
             line,
             column,
             text: text.to_owned(),
-            file: None,
+            file: span.file(&self.source).map(str::to_owned),
         }
+    }
+}
+
+impl Machine {
+    /// What processes printed that ended before their first step. The first step of the run is of
+    /// another process, so each text says whose it is.
+    fn printed_without_steps(&self) -> Vec<String> {
+        let made_none = |&(at, _): &(usize, &Vec<String>)| {
+            let registers = &self.state.processes[at].registers;
+            registers.steps == 0 && registers.life != Life::Alive
+        };
+        let named = |(at, texts): (usize, &Vec<String>)| {
+            let name = self.code.names.show(&ProcessPath::root(at as u32));
+            let named = texts.iter().map(|text| format!("{name}: {text}"));
+            named.collect::<Vec<_>>()
+        };
+        let texts = self.printed_at_start.iter().enumerate();
+        texts.filter(made_none).flat_map(named).collect()
     }
 }
 
@@ -242,22 +261,19 @@ impl Code {
 /// ```
 impl Narrator for Machine {
     fn tell(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<Step, StepError> {
-        let line = self.resting(process).map_or(0, |step| {
-            self.code.steps[step as usize]
-                .span
-                .line_column(&self.code.source)
-                .0
-        });
+        let span = self.resting(process);
+        let span = span.map(|step| self.code.steps[step as usize].span);
+        let line = span.map_or(0, |span| span.line_column(&self.code.source).0);
         let pc = self.state.processes.get(process.index());
         let pc = pc.map_or(0, |process| process.registers.pc);
         let mut scribe = Scribe::default();
         self.step_heard(process, outcomes, &mut scribe)?;
-        let alternative = scribe.alternative.take();
+        let (alternative, chose) = (scribe.alternative.take(), scribe.chose);
         let mut step = self.last_step(scribe, line);
         if let Some(operation) = self.code.operation_at(pc) {
             step.label = match (operation.as_str(), alternative) {
                 ("select", Some(alternative)) => format!("select {alternative}"),
-                ("select", None) => "select else".to_owned(),
+                ("select", None) if chose => "select else".to_owned(),
                 _ => operation,
             };
         }
@@ -270,8 +286,14 @@ impl Narrator for Machine {
         {
             step.printed.splice(0..0, first.iter().cloned());
         }
+        if self.events().len() == 1 {
+            step.printed.splice(0..0, self.printed_without_steps());
+        }
         if let Some(procedure) = self.code.procedure_at(pc) {
             step.label = format!("{procedure}: {}", step.label);
+        }
+        if let Some(file) = span.and_then(|span| span.file(&self.code.source)) {
+            step.label = format!("({file}) {}", step.label);
         }
         Ok(step)
     }

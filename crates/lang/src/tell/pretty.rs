@@ -48,9 +48,9 @@ impl Scope<'_> {
         let var = |var: crate::check::hir::VarId| &self.code.program.vars[var.0 as usize].name;
         let (text, strength) = match &expr.kind {
             ExprKind::Const(value) => match self.code.constant_at(expr.span) {
-                Some(name) => (name.to_owned(), 9),
+                Some(name) => (name.to_owned(), 13),
                 None => {
-                    let strength = if *value < 0 { 7 } else { 9 };
+                    let strength = if *value < 0 { 11 } else { 13 };
                     (self.code.program.show(*value, expr.ty), strength)
                 }
             },
@@ -59,13 +59,13 @@ impl Scope<'_> {
             {
                 let text = expr.span.text(&self.code.source);
                 let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-                (words, if text.ends_with([')', '}']) { 9 } else { 0 })
+                (words, if text.ends_with([')', '}']) { 13 } else { 0 })
             }
             ExprKind::Table(table, index) => match &table.shape {
-                Some(shape) => (self.element(shape, index), 9),
+                Some(shape) => (self.element(shape, index), 13),
                 None => return self.tight(index, around),
             },
-            ExprKind::Local(local) => (self.local(*local), 9),
+            ExprKind::Local(local) => (self.local(*local), 13),
             ExprKind::LocalElement(local, index) => {
                 let known = &self.layout.names[local.0 as usize];
                 let value = self.known(index).and_then(|at| {
@@ -76,15 +76,16 @@ impl Scope<'_> {
                     Some(value) => self.code.program.show(value, known.ty),
                     None => self.element(&known.shape, index),
                 };
-                (text, 9)
+                (text, 13)
             }
-            ExprKind::Shared(v) => (var(*v).clone(), 9),
+            ExprKind::Shared(v) => (var(*v).clone(), 13),
             ExprKind::Element(v, index) => {
                 let shape = &self.code.program.vars[v.0 as usize].shape;
-                (self.element(shape, index), 9)
+                (self.element(shape, index), 13)
             }
-            ExprKind::Unary(UnaryOp::Not, e) => (format!("!{}", self.tight(e, 8)), 8),
-            ExprKind::Unary(UnaryOp::Neg, e) => (format!("-{}", self.tight(e, 8)), 8),
+            ExprKind::Unary(UnaryOp::Not, e) => (format!("!{}", self.tight(e, 12)), 12),
+            ExprKind::Unary(UnaryOp::Neg, e) => (format!("-{}", self.tight(e, 12)), 12),
+            ExprKind::Unary(UnaryOp::BitNot, e) => (format!("~{}", self.tight(e, 12)), 12),
             ExprKind::Binary(op, a, b) => {
                 let (sign, strength) = operator(*op);
                 // Comparisons do not chain; the others associate to the left.
@@ -96,10 +97,11 @@ impl Scope<'_> {
                 let [test, then, other] = [test, then, other].map(|e| self.expr(e));
                 (format!("if {test} then {then} else {other}"), 0)
             }
-            ExprKind::Input => ("input()".to_owned(), 9),
-            ExprKind::Choose(from, to) => {
-                (format!("choose({}..{})", self.expr(from), self.expr(to)), 9)
-            }
+            ExprKind::Input => ("input()".to_owned(), 13),
+            ExprKind::Choose(from, to) => (
+                format!("choose({}..{})", self.expr(from), self.expr(to)),
+                13,
+            ),
         };
         if strength < around {
             format!("({text})")
@@ -127,7 +129,7 @@ impl Scope<'_> {
     pub fn negation(&self, expr: &Expr) -> String {
         match &expr.kind {
             ExprKind::Unary(UnaryOp::Not, e) => self.expr(e),
-            _ => format!("!{}", self.tight(expr, 8)),
+            _ => format!("!{}", self.tight(expr, 12)),
         }
     }
 
@@ -215,10 +217,15 @@ fn operator(op: BinaryOp) -> (&'static str, u8) {
         BinaryOp::Le => ("<=", 3),
         BinaryOp::Gt => (">", 3),
         BinaryOp::Ge => (">=", 3),
-        BinaryOp::Add => ("+", 4),
-        BinaryOp::Sub => ("-", 4),
-        BinaryOp::Mul => ("*", 5),
-        BinaryOp::Div => ("/", 5),
-        BinaryOp::Rem => ("%", 5),
+        BinaryOp::BitOr => ("|", 4),
+        BinaryOp::BitXor => ("^", 5),
+        BinaryOp::BitAnd => ("&", 6),
+        BinaryOp::Shl => ("<<", 7),
+        BinaryOp::Shr => (">>", 7),
+        BinaryOp::Add => ("+", 8),
+        BinaryOp::Sub => ("-", 8),
+        BinaryOp::Mul => ("*", 9),
+        BinaryOp::Div => ("/", 9),
+        BinaryOp::Rem => ("%", 9),
     }
 }

@@ -16,7 +16,7 @@ use crate::code::fault::Fault;
 use crate::code::{Code, Op};
 use crate::run::evaluate;
 use crate::run::machine::Machine;
-use mazurka_diagnostics::Diagnostic;
+use mazurka_diagnostics::{Diagnostic, MARK, Span};
 
 /// A compiled property.
 ///
@@ -83,17 +83,21 @@ impl Property {
         let program = load(source, settings).ok();
         let names = program.as_ref().map(process_names).unwrap_or_default();
         let labels = program.as_ref().map(|program| program.labels.clone());
-        let line_of = |label: &str| {
-            let span = labels.as_ref()?.get(label)?;
-            Some(span.line_column(source).0)
+        let line_of = |place: &str| {
+            if let Ok(line) = place.parse() {
+                return Some(own_line(source, line));
+            }
+            let span = labels.as_ref()?.get(place)?;
+            Some(span.line_of_all(source))
         };
         let is_variable = |program: hir::Program| program.vars.iter().any(|v| v.name == "deadlock");
-        let (text, deadlock) = match program.is_some_and(is_variable) {
-            true => (text.to_owned(), false),
-            false => deadlocks(text).ok_or(BadProperty::Deadlock)?,
-        };
+        // A label may be called `deadlock` too, so points are looked for first.
         let (replaced, points) =
-            points(&text, &prefix, &names, &line_of).map_err(BadProperty::Point)?;
+            points(text, &prefix, &names, &line_of).map_err(BadProperty::Point)?;
+        let (replaced, deadlock) = match program.is_some_and(is_variable) {
+            true => (replaced, false),
+            false => deadlocks(&replaced).ok_or(BadProperty::Deadlock)?,
+        };
         let mut all = format!("{source}\n");
         for at in 0..points.len() {
             all += &format!("var {prefix}{at}: bool = false\n");
@@ -141,7 +145,8 @@ impl Property {
         &self.cells
     }
 
-    /// The points that it asks about: processes, and the lines of their next steps.
+    /// The points that it asks about: processes, and the lines of their next steps, counted through
+    /// all files.
     pub fn points(&self) -> &[(ProcessPath, usize)] {
         &self.points
     }
@@ -217,6 +222,27 @@ fn deadlocks(text: &str) -> Option<(String, bool)> {
     (!found || !or).then_some((replaced, found))
 }
 
+/// A line of the file that a text began with, counted through all files; what lies beyond the file
+/// stays beyond the text.
+fn own_line(source: &str, line: usize) -> usize {
+    if !source.contains(MARK) {
+        return line;
+    }
+    let mut start = 0;
+    for (all, text) in (1..).zip(source.split_inclusive('\n')) {
+        let here = Span {
+            start,
+            end: start + text.len() as u32,
+        };
+        let is_mark = text.starts_with(MARK);
+        if !is_mark && here.file(source).is_none() && here.line_column(source).0 == line {
+            return all;
+        }
+        start = here.end;
+    }
+    usize::MAX
+}
+
 /// How many parentheses are open after a text.
 fn depth(text: &str) -> i32 {
     let step = |c: char| i32::from(c == '(') - i32::from(c == ')');
@@ -244,7 +270,7 @@ fn points(
             .ok_or("`at` needs a process and a line")?;
         let process = names.read(parts.0.trim()).map_err(|e| e.to_string())?;
         let place = parts.1.trim();
-        let line = place.parse::<usize>().ok().or_else(|| line_of(place));
+        let line = line_of(place);
         let line = line.ok_or_else(|| format!("`{place}` is no line and no label"))?;
         let known = points
             .iter()
@@ -286,10 +312,10 @@ impl Machine {
         self.state.cells.get(cell as usize).copied().unwrap_or(0)
     }
 
-    /// The line of the next step of a process, if it is alive.
+    /// The line of the next step of a process, counted through all files, if it is alive.
     pub fn line(&self, process: ProcessId) -> Option<usize> {
         let step = self.resting(process)?;
         let span = self.code.steps[step as usize].span;
-        Some(span.line_column(&self.code.source).0)
+        Some(span.line_of_all(&self.code.source))
     }
 }

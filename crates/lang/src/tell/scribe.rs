@@ -17,8 +17,10 @@ pub(super) struct Scribe {
     pub guards: Few<Condition>,
     /// Whether a block is made as one step.
     pub atomic: bool,
-    /// The alternative of a `select` that was chosen.
+    /// The alternative of a `select` that was chosen, and whether one could be: not if a condition
+    /// fails.
     pub alternative: Option<String>,
+    pub chose: bool,
     pub actions: Few<NarratedAction>,
     pub printed: Few<String>,
     /// What the cells held when they were first read, in that order.
@@ -121,10 +123,12 @@ impl Listener for Scribe {
             self.printed.push(|| code.printed(pc, &heard));
         }
         if let (Op::JumpIfFalse(_), Some(span)) = (op, code.tests.get(&pc))
-            && top != 0
             && code.program.alternatives.contains(span)
         {
-            self.alternative = Some(code.words(*span));
+            self.chose = true;
+            if top != 0 {
+                self.alternative = Some(code.words(*span));
+            }
         }
         let Some(note) = code.notes.get(&pc) else {
             return;

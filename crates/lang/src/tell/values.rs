@@ -5,7 +5,7 @@ use mazurka_core::{ProcessPath, Temporal};
 
 use crate::Machine;
 use crate::check::hir::{BinaryOp, Expr, ExprKind, LocalOf, Message, Type, UnaryOp};
-use crate::code::numbers::{arith, compare, negate};
+use crate::code::numbers::{arith, compare, negate, wrap};
 use crate::code::{Arith, Compare, Layout};
 use crate::tell::pretty::Scope;
 
@@ -219,6 +219,10 @@ impl Facts<'_> {
             }
             ExprKind::Unary(UnaryOp::Not, e) => Some(1 - self.value(e)?),
             ExprKind::Unary(UnaryOp::Neg, e) => negate(expr.ty, self.value(e)?).ok(),
+            ExprKind::Unary(UnaryOp::BitNot, e) => {
+                let ones = wrap(-1, expr.ty);
+                arith(Arith::BitXor, expr.ty, self.value(e)?, ones).ok()
+            }
             ExprKind::Binary(op, a, b) => self.binary(*op, a, b, expr.ty),
             ExprKind::If(test, then, other) => match self.value(test)? {
                 0 => self.value(other),
@@ -246,6 +250,11 @@ impl Facts<'_> {
             BinaryOp::Mul => number(Arith::Mul),
             BinaryOp::Div => number(Arith::Div),
             BinaryOp::Rem => number(Arith::Rem),
+            BinaryOp::BitAnd => number(Arith::BitAnd),
+            BinaryOp::BitOr => number(Arith::BitOr),
+            BinaryOp::BitXor => number(Arith::BitXor),
+            BinaryOp::Shl => number(Arith::Shl),
+            BinaryOp::Shr => number(Arith::Shr),
             BinaryOp::Eq => truth(Compare::Eq),
             BinaryOp::Ne => truth(Compare::Ne),
             BinaryOp::Lt => truth(Compare::Lt),

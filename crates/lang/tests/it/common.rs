@@ -15,6 +15,7 @@ pub fn expr(e: &Expr, locals: &[Local], vars: &[Var]) -> String {
         ExprKind::Element(id, index) => format!("{}[{}]", var(id), show(index)),
         ExprKind::Unary(UnaryOp::Not, e) => format!("!{}", show(e)),
         ExprKind::Unary(UnaryOp::Neg, e) => format!("-{}", show(e)),
+        ExprKind::Unary(UnaryOp::BitNot, e) => format!("~{}", show(e)),
         ExprKind::Binary(op, a, b) => format!("({} {op:?} {})", show(a), show(b)),
         ExprKind::If(a, b, c) => format!("(if {} {} {})", show(a), show(b), show(c)),
         ExprKind::Input => format!("input:{:?}", e.ty),

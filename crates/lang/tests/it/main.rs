@@ -7,6 +7,7 @@ mod grammar;
 mod limits;
 mod objects;
 mod robust;
+mod select;
 mod telling;
 mod warned;
 mod wrong;

@@ -18,7 +18,7 @@ fn labels(source: &str, schedule: &str) -> Vec<String> {
 }
 
 const WORDS: &str = "semaphore rwlock cond spurious barrier try acquire release read_lock \
-                     read_unlock write_lock write_unlock wait signal broadcast chan len select print";
+                     read_unlock write_lock write_unlock wait signal broadcast chan len select print cover ghost refines via";
 
 #[test]
 fn the_words_are_names_elsewhere() {
@@ -128,7 +128,8 @@ process a (me in 0..2) { print \"a{me}\"; x := x + 1; print \"{{x}} is {x}\" }
 process b { print \"over\" }";
     let run = machine(source).narrate(&"1 0".parse().unwrap()).unwrap();
     let printed: Vec<_> = run.steps.iter().map(|step| &step.printed[..]).collect();
-    assert_eq!(printed, [["a1", "{x} is 1"], ["a0", "{x} is 2"]]);
+    let wanted: [&[&str]; 2] = [&["b: over", "a1", "{x} is 1"], &["a0", "{x} is 2"]];
+    assert_eq!(printed, wanted);
 }
 
 #[test]

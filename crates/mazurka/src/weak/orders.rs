@@ -264,7 +264,7 @@ impl<'a, 'w, 'd> Advisor<'a, 'w, 'd> {
                     line,
                     column,
                     text: words.join(" "),
-                    file: None,
+                    file: access.span.file(source).map(str::to_owned),
                 },
                 access: match access.does {
                     Ordered::Load => "load",

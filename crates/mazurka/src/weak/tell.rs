@@ -8,6 +8,7 @@ use mazurka_core::{
     Bound, Execution, Kinds, Limits, Mishap, MishapKind, Narrator as _, ProcessId, Random,
     ReplayReason, Schedule as Written, ScheduledStep, Status, ending,
 };
+use mazurka_diagnostics::MARK;
 use mazurka_lang::{Code, Machine};
 use mazurka_memory::graph::{Event, Graph, Kind as Access, Slot};
 use mazurka_memory::schedule::{Schedule, ScheduledAction};
@@ -598,7 +599,10 @@ impl Told {
                 }
             }
         }
-        let place = lines.last().map(|&line| self.line(line));
+        // In a program of several files the steps say where they stand.
+        let one_file = !self.machine.code().source().contains(MARK);
+        let place = lines.last().filter(|_| one_file);
+        let place = place.map(|&line| self.line(line));
         Witness {
             message: format!(
                 "data race on `{name}`: two accesses of different processes, one of them a write, and nothing orders them"

@@ -14,6 +14,7 @@
 //! | `tries` | an `RwLock` is tried or downgraded |
 //! | `wakes=1`, `polls=1`, `failures=1` | how often it may happen for no reason, in a thread |
 //! | `0.1#0=7` | the first input of thread 0.1 |
+//! | `heap` | objects are named by the blocks of the heap that they lie in |
 //! | `names=src/a.rs:7:5` | several objects are made there, so that a thread registers with them |
 
 use std::fmt::Write;
@@ -53,6 +54,7 @@ pub(super) fn written(program: &WeakProgram) -> String {
         for (thread, number) in inner.names.regions.weakly_counted_regions() {
             facts.push(format!("weak={}#{number}", inner.names.paths[thread]));
         }
+        facts.extend(inner.names.blocks.are_noted().then(|| "heap".into()));
         let mut sites: Vec<String> = inner.names.registered_sites().collect();
         sites.sort();
         sites.dedup();
@@ -99,6 +101,7 @@ pub(super) fn give(program: &mut WeakProgram, facts: &str) -> Result<(), String>
                     _ => inner.names.regions.count_weak_references(region),
                 });
             }
+            "heap" => program.inner(|inner| _ = inner.names.blocks.start_noting()),
             "names" => program.inner(|inner| inner.names.shared_sites.push(value.into())),
             _ if name.contains('#') => given.push((name, value)),
             _ if program.inner(|inner| inner.spurious.give(name, value)) => {}

@@ -9,7 +9,7 @@ use std::panic::resume_unwind;
 use std::rc::Rc;
 
 use mazurka_core::{ProcessId, ProcessPath, ProcessTable};
-use mazurka_memory::{Action, Decision, Effect, Loc, Memory, Program, ThreadId, Value};
+use mazurka_memory::{Action, Decision, Effect, Known, Loc, Memory, Program, ThreadId, Value};
 
 use super::inputs;
 use super::spin::Seen;
@@ -90,6 +90,31 @@ impl WeakProgram {
         drop(inner);
         self.begun = false;
         resume_unwind(Box::new(stop));
+    }
+
+    /// Makes accesses of a thread as in an earlier run, without a pause.
+    fn answer_at_once(&mut self, thread: ThreadId, known: &[Known]) {
+        let Some((first, rest)) = known.split_first() else {
+            return;
+        };
+        if !first.fits(self.pending(thread)) {
+            self.diverged(thread);
+        }
+        let process = ProcessId(thread.0);
+        self.inner(|inner| {
+            if first.is_written_update() {
+                inner.effect(process, first.value);
+            }
+            let asking = &mut inner.threads[process.index()].asking;
+            asking.known.clear();
+            asking.known.extend(rest.iter().rev());
+        });
+        self.answer(thread, first.value);
+        if self.inner(|inner| !inner.threads[process.index()].asking.known.is_empty()) {
+            self.diverged(thread);
+        }
+        self.log
+            .extend(rest.iter().map(|known| (thread, known.value)));
     }
 
     /// Lets a thread go on that the engine does not see. Returns false if it starts a thread that
@@ -320,6 +345,15 @@ impl Program for WeakProgram {
             .run(process, &mut Table::Growing(&mut self.table));
         self.look();
         self.stage.record_step();
+    }
+
+    fn answer_again(&mut self, thread: ThreadId, known: &[Known]) {
+        // What a step says is recorded at its end.
+        let one_by_one = self.inner(|inner| inner.recording);
+        let length = if one_by_one { 1 } else { known.len().max(1) };
+        for known in known.chunks(length) {
+            self.answer_at_once(thread, known);
+        }
     }
 
     fn leave(&mut self, last: &[Option<Value>]) {

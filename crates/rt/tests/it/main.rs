@@ -8,6 +8,7 @@ mod examples;
 mod farewell;
 mod found;
 mod freed;
+mod heap;
 mod hunt;
 mod loops;
 mod messages;

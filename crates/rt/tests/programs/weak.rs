@@ -42,7 +42,7 @@ pub fn fib(n: usize) {
 
 /// One thread looks for the last zero, so many others fill the array, each from the element before.
 pub fn lastzero(n: usize) {
-    let all: Vec<_> = (0..=n).map(|_| Arc::new(AtomicUsize::new(0))).collect();
+    let all: Arc<Vec<_>> = Arc::new((0..=n).map(|_| AtomicUsize::new(0)).collect());
     let mut threads = Vec::new();
     let looked = all.clone();
     threads.push(thread::spawn(move || {
@@ -52,9 +52,9 @@ pub fn lastzero(n: usize) {
         }
     }));
     for k in 1..=n {
-        let (before, here) = (all[k - 1].clone(), all[k].clone());
+        let all = all.clone();
         threads.push(thread::spawn(move || {
-            here.store(before.load(Acquire) + 1, Release);
+            all[k].store(all[k - 1].load(Acquire) + 1, Release);
         }));
     }
     join(threads);

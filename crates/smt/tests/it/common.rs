@@ -3,7 +3,7 @@
 // Not every test uses all of it.
 #![allow(dead_code)]
 
-use mazurka_smt::{Kind, Sort, Term, Terms};
+use mazurka_smt::{BitOp, Kind, Sort, Term, Terms};
 use proptest::prelude::*;
 
 /// An expression as it was meant, before anything simplifies it.
@@ -43,7 +43,11 @@ fn number(sort: Sort, depth: u32) -> BoxedStrategy<Expr> {
         return leaf.boxed();
     }
     let part = || number(sort, depth - 1).prop_map(Box::new);
-    let operator = prop::sample::select(vec!["+", "-", "*", "/", "%", "+", "-"]);
+    let mut operators = vec!["+", "-", "*", "/", "%", "+", "-"];
+    if sort != Sort::Int {
+        operators.extend(["&", "|", "^", "<<", ">>"]);
+    }
+    let operator = prop::sample::select(operators);
     prop_oneof![
         2 => leaf,
         4 => (operator, part(), part()).prop_map(|(o, a, b)| Expr::Binary(o, a, b)),
@@ -93,6 +97,22 @@ fn mathematical(sort: Sort, value: i64) -> i128 {
     }
 }
 
+/// An operation on the bits of two numbers, in two's complement of any width.
+fn bit_by_bit(x: i128, y: i128, of: impl Fn(bool, bool) -> bool) -> i128 {
+    let bits = (0..127).filter(|at| of(x >> at & 1 == 1, y >> at & 1 == 1));
+    let low: i128 = bits.map(|at| 1 << at).sum();
+    low + if of(x < 0, y < 0) { i128::MIN } else { 0 }
+}
+
+/// 2 to the power of an amount to shift by; none if nothing is left. A negative amount is a large
+/// one.
+fn power(sort: Sort, amount: i128) -> Option<i128> {
+    let (Sort::Signed(bits) | Sort::Unsigned(bits)) = sort else {
+        return None;
+    };
+    (0..i128::from(bits)).contains(&amount).then(|| 1 << amount)
+}
+
 impl Expr {
     pub fn sort(&self) -> Sort {
         match self {
@@ -100,6 +120,7 @@ impl Expr {
             Expr::Not(_) => Sort::Bool,
             Expr::Negate(a) | Expr::If(_, a, _) => a.sort(),
             Expr::Binary("+" | "-" | "*" | "/" | "%", a, _) => a.sort(),
+            Expr::Binary("&" | "|" | "^" | "<<" | ">>", a, _) => a.sort(),
             Expr::Binary(..) => Sort::Bool,
         }
     }
@@ -127,6 +148,16 @@ impl Expr {
                     "*" => x.wrapping_mul(y),
                     "/" => x.checked_div(y).unwrap_or(0),
                     "%" => x.checked_rem(y).unwrap_or(x),
+                    // Bit by bit; and shifts as products and quotients, so that a large amount
+                    // leaves nothing, or the sign.
+                    "&" => bit_by_bit(x, y, |a, b| a && b),
+                    "|" => bit_by_bit(x, y, |a, b| a || b),
+                    "^" => bit_by_bit(x, y, |a, b| a != b),
+                    "<<" => x * power(sort, y).unwrap_or(0),
+                    ">>" => match power(sort, y) {
+                        Some(power) => x.div_euclid(power),
+                        None => x.min(0).max(-1),
+                    },
                     "&&" => return Some(i64::from(x != 0 && y != 0)),
                     "||" => return Some(i64::from(x != 0 || y != 0)),
                     "==" => return Some(i64::from(x == y)),
@@ -167,6 +198,11 @@ impl Expr {
                     "*" => terms.mul(a, b),
                     "/" => terms.div(a, b),
                     "%" => terms.rem(a, b),
+                    "&" => terms.bits(BitOp::And, a, b),
+                    "|" => terms.bits(BitOp::Or, a, b),
+                    "^" => terms.bits(BitOp::Xor, a, b),
+                    "<<" => terms.bits(BitOp::ShiftLeft, a, b),
+                    ">>" => terms.bits(BitOp::ShiftRight, a, b),
                     "&&" => terms.and(a, b),
                     "||" => terms.or(a, b),
                     "==" => terms.equal(a, b),

@@ -64,6 +64,11 @@ pub enum Op {
     Mul,
     Div,
     Rem,
+    BitAnd,
+    BitOr,
+    BitXor,
+    Shl,
+    Shr,
     Eq,
     Ne,
     Lt,
@@ -76,12 +81,17 @@ pub enum Op {
 
 impl Op {
     /// Every operator with its sign.
-    pub const ALL: [(Self, &'static str); 13] = [
+    pub const ALL: [(Self, &'static str); 18] = [
         (Self::Add, "+"),
         (Self::Sub, "-"),
         (Self::Mul, "*"),
         (Self::Div, "/"),
         (Self::Rem, "%"),
+        (Self::BitAnd, "&"),
+        (Self::BitOr, "|"),
+        (Self::BitXor, "^"),
+        (Self::Shl, "<<"),
+        (Self::Shr, ">>"),
         (Self::Eq, "=="),
         (Self::Ne, "!="),
         (Self::Lt, "<"),
@@ -227,6 +237,8 @@ pub enum Kind {
     Assert(Expr, Option<String>),
     Assume(Expr),
     Error(Option<String>),
+    /// `print "…"`
+    Print(String),
     /// Several statements in one place.
     Seq(Vec<Stmt>),
     Break,
@@ -284,6 +296,7 @@ pub enum ItemKind {
     Requires(Option<String>, Expr),
     Invariant(Option<String>, Expr),
     Ensures(Option<String>, Expr),
+    Cover(Option<String>, Expr),
     /// `always e`, `whenever e leads_to f`
     Temporal(Temporal, Option<String>, Vec<Expr>),
     Observe(Vec<String>),

@@ -120,6 +120,7 @@ pub(super) struct Code {
     pub requires: Vec<Property>,
     pub invariants: Vec<Property>,
     pub ensures: Vec<Property>,
+    pub covers: Vec<Property>,
     /// Temporal properties with their conditions.
     pub temporal: Vec<(Temporal, Vec<Property>)>,
     /// Whether no values at all satisfy what is required, as far as the text shows it.
@@ -165,6 +166,14 @@ pub(super) fn apply(op: Op, ty: Ty, left: i128, right: i128) -> Worth {
         Op::Div | Op::Rem if right == 0 => return Worth::Zero,
         Op::Div => left / right,
         Op::Rem => left % right,
+        Op::BitAnd => left & right,
+        Op::BitOr => left | right,
+        Op::BitXor => left ^ right,
+        Op::Shl => power(ty, right).map_or(0, |power| left * power),
+        Op::Shr => match power(ty, right) {
+            Some(power) => left.div_euclid(power),
+            None => left.min(0).max(-1),
+        },
         Op::Eq => return Worth::Value((left == right).into()),
         Op::Ne => return Worth::Value((left != right).into()),
         Op::Lt => return Worth::Value((left < right).into()),
@@ -175,4 +184,13 @@ pub(super) fn apply(op: Op, ty: Ty, left: i128, right: i128) -> Worth {
         Op::Or => return Worth::Value(left | right),
     };
     wrap(value, ty).map_or(Worth::TooWide, Worth::Value)
+}
+
+/// What a shift multiplies with, or divides by; none if it leaves nothing of a number. A negative
+/// amount is a large one.
+fn power(ty: Ty, amount: i128) -> Option<i128> {
+    let (Ty::Signed(bits) | Ty::Unsigned(bits)) = ty else {
+        return None;
+    };
+    (0..i128::from(bits)).contains(&amount).then(|| 1 << amount)
 }

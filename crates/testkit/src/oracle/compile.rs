@@ -280,6 +280,10 @@ impl Compiler {
                     let property = self.property(e)?;
                     self.code.ensures.push(property);
                 }
+                ItemKind::Cover(_, e) => {
+                    let property = self.property(e)?;
+                    self.code.covers.push(property);
+                }
                 ItemKind::Temporal(kind, _, conditions) => {
                     let all: Done<Vec<_>> = conditions.iter().map(|e| self.property(e)).collect();
                     self.code.temporal.push((*kind, all?));
@@ -504,7 +508,7 @@ impl Compiler {
             self.line = stmt.line;
         }
         match &stmt.kind {
-            Kind::Skip => Ok(()),
+            Kind::Skip | Kind::Print(_) => Ok(()),
             Kind::Break | Kind::Continue | Kind::Return => self.leave(&stmt.kind),
             Kind::End => {
                 self.emit(Instr::End);

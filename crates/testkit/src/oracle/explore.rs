@@ -22,6 +22,7 @@ pub(super) fn explore(code: &Code, limits: &Limits) -> Answer {
             discarded: false,
             livelock: false,
             temporal: Vec::new(),
+            covers: Vec::new(),
             deterministic: None,
             exact: true,
             states: 0,
@@ -46,7 +47,11 @@ pub(super) fn explore(code: &Code, limits: &Limits) -> Answer {
     let Ok((temporal, livelock)) = explorer.temporal(limits.strong) else {
         return Answer::TooLarge;
     };
+    let Ok(covers) = explorer.covers() else {
+        return Answer::TooLarge;
+    };
     let mut truth = explorer.truth;
+    truth.covers = covers;
     truth.temporal = temporal;
     truth.deterministic = deterministic;
     truth.exact = explorer.machine.exact;
@@ -344,6 +349,23 @@ impl Explorer<'_> {
             all.push(runs.satisfy(*kind, &truths));
         }
         Ok((all, livelock))
+    }
+
+    /// Which covers hold in some state that no false `assume` has led to.
+    fn covers(&mut self) -> Result<Vec<bool>, TooLarge> {
+        let mut all = Vec::new();
+        let code = self.machine.code;
+        for condition in &code.covers {
+            let mut reached = false;
+            for state in self.seen.keys() {
+                let mut processes = state.processes.values();
+                if processes.all(|process| process.status != Status::Discarded) {
+                    reached |= self.machine.check(condition, state)?.ok_or(TooLarge)?;
+                }
+            }
+            all.push(reached);
+        }
+        Ok(all)
     }
 
     /// Whether runs with the same inputs end alike; none if that is too much to compare.

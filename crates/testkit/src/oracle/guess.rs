@@ -38,7 +38,10 @@ impl Guesser {
     fn item(&mut self, item: &ItemKind) {
         match item {
             ItemKind::Var(names, ty, _, None) if wide(*ty) => self.unknowns += names.len(),
-            ItemKind::Requires(_, e) | ItemKind::Invariant(_, e) | ItemKind::Ensures(_, e) => {
+            ItemKind::Requires(_, e)
+            | ItemKind::Invariant(_, e)
+            | ItemKind::Ensures(_, e)
+            | ItemKind::Cover(_, e) => {
                 self.expr(e);
             }
             ItemKind::Proc(.., body) | ItemKind::Process(.., body) => self.all(body),

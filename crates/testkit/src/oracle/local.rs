@@ -18,6 +18,7 @@ impl Compiler {
         let plain = |e: &Expr| !self.touches(e);
         match &stmt.kind {
             Kind::Skip
+            | Kind::Print(_)
             | Kind::End
             | Kind::Error(_)
             | Kind::Break

@@ -130,6 +130,8 @@ pub struct Truth {
     pub livelock: bool,
     /// Which temporal properties hold, in the order of the text.
     pub temporal: Vec<bool>,
+    /// Which covers are reachable, in the order of the text.
+    pub covers: Vec<bool>,
     /// Whether all final states with the same inputs agree; `None` if there are none.
     pub deterministic: Option<bool>,
     /// Whether the inputs and symbolic values were tried completely.

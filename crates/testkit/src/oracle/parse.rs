@@ -179,6 +179,7 @@ impl Parser {
             "requires" => self.property(ItemKind::Requires)?,
             "invariant" => self.property(ItemKind::Invariant)?,
             "ensures" => self.property(ItemKind::Ensures)?,
+            "cover" => self.property(ItemKind::Cover)?,
             "always" | "eventually" | "infinitely_often" | "whenever" => self.temporal(&word)?,
             "observe" => ItemKind::Observe(self.list(Self::name)?),
             "allows" => ItemKind::Allows(self.list(Self::name)?),
@@ -537,12 +538,17 @@ impl Parser {
         self.level(0)
     }
 
-    /// Operators of one level and tighter ones: `||`, `&&`, comparisons, sums, products.
+    /// Operators of one level and tighter ones: `||`, `&&`, comparisons, bits, shifts, sums,
+    /// products.
     fn level(&mut self, level: usize) -> Parsed<Expr> {
-        const LEVELS: [&[Op]; 5] = [
+        const LEVELS: [&[Op]; 9] = [
             &[Op::Or],
             &[Op::And],
             &[Op::Eq, Op::Ne, Op::Lt, Op::Le, Op::Gt, Op::Ge],
+            &[Op::BitOr],
+            &[Op::BitXor],
+            &[Op::BitAnd],
+            &[Op::Shl, Op::Shr],
             &[Op::Add, Op::Sub],
             &[Op::Mul, Op::Div, Op::Rem],
         ];
@@ -567,6 +573,15 @@ impl Parser {
     fn unary(&mut self) -> Parsed<Expr> {
         if self.has("!") {
             return Ok(Expr::Not(Box::new(self.unary()?)));
+        }
+        // As a number it is one less than the opposite.
+        if self.has("~") {
+            let opposite = Expr::Neg(Box::new(self.unary()?));
+            return Ok(Expr::Bin(
+                Op::Sub,
+                Box::new(opposite),
+                Box::new(Expr::Num(1)),
+            ));
         }
         if self.has("-") {
             return Ok(match self.unary()? {

@@ -52,6 +52,7 @@ fn print_item(item: &Item, out: &mut String) {
         ItemKind::Requires(name, e) => property("requires", name, e, out),
         ItemKind::Invariant(name, e) => property("invariant", name, e, out),
         ItemKind::Ensures(name, e) => property("ensures", name, e, out),
+        ItemKind::Cover(name, e) => property("cover", name, e, out),
         ItemKind::Temporal(kind, name, conditions) => {
             let word = Temporal::ALL.iter().find(|(one, _)| one == kind);
             property(
@@ -260,6 +261,7 @@ fn line(kind: &Kind) -> String {
         Kind::Assert(test, text) => format!("assert {}{}", expr(test), message(", ", text)),
         Kind::Assume(test) => format!("assume {}", expr(test)),
         Kind::Error(text) => format!("error{}", message(" ", text)),
+        Kind::Print(text) => format!("print \"{text}\""),
         _ => "skip".into(),
     }
 }

@@ -117,7 +117,9 @@ impl Compiler {
             Kind::Atomic(body) => body.iter().all(only_computes),
             _ => false,
         };
-        match body {
+        // What is printed in front of it is not looked at.
+        let shown = body.iter().take_while(|s| matches!(s.kind, Kind::Print(_)));
+        match &body[shown.count()..] {
             [first, rest @ ..] if joins && joined(first) => {
                 self.within(first)?;
                 self.emit(Instr::AtomicEnd);
@@ -136,6 +138,7 @@ fn only_computes(stmt: &Stmt) -> bool {
     let all = |body: &[Stmt]| body.iter().all(only_computes);
     match &stmt.kind {
         Kind::Skip
+        | Kind::Print(_)
         | Kind::Assign(..)
         | Kind::Let(..)
         | Kind::Unlock(_)

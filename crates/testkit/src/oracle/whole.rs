@@ -15,9 +15,10 @@ impl Parser {
         if let Some(kind) = self.object_statement()? {
             return Ok(Some(kind));
         }
-        if word == "print" && matches!(self.tokens.get(self.at + 1), Some((Token::Text(_), _))) {
+        let text = self.tokens.get(self.at + 1).map(|(token, _)| token.clone());
+        if let ("print", Some(Token::Text(text))) = (&word[..], text) {
             self.at += 2;
-            return Ok(Some(Kind::Skip));
+            return Ok(Some(Kind::Print(text)));
         }
         if word == "select" && self.sign_after(1) == Some("{") {
             return self.select().map(Some);

@@ -91,6 +91,10 @@ impl Maker {
                     Op::Rem
                 };
             }
+            if ty != Ty::Int && self.rng.percent(25) {
+                let bits = [Op::BitAnd, Op::BitOr, Op::BitXor, Op::Shl, Op::Shr];
+                op = bits[self.rng.below(bits.len())];
+            }
             let left = self.variable(ty).unwrap_or_else(|| self.value(ty, 0));
             return binary(op, left, self.value(ty, depth - 1));
         }

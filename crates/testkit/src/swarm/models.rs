@@ -91,6 +91,8 @@ impl Maker {
             "[[i + j for j in 0..N] for i in 0..2]",
         ]);
         text += &format!("var a: int[2][2] = {a}\n");
+        text += &format!("var b: u8 = {}\n", self.one(&["0", "6", "200"]));
+        text += &format!("var c: i8 = {}\n", self.one(&["1", "-3", "-128"]));
         self.step = true;
         if self.rng.percent(30) {
             text += &format!("invariant {}\n", self.condition(1));
@@ -221,8 +223,33 @@ impl Maker {
         self.one(&["Idle", "Busy", "Done"])
     }
 
+    /// A number of eight bits: of the unsigned variable `b`, or of the signed `c`.
+    fn bits(&mut self, name: &str, depth: usize) -> String {
+        let number = self.one(&["1", "3", "7", "9", "100"]);
+        if depth == 0 || self.rng.percent(30) {
+            return match self.rng.percent(60) {
+                true => name.to_owned(),
+                false => number,
+            };
+        }
+        let op = self.one(&["&", "|", "^", "<<", ">>", ">>", "+", "*"]);
+        let (one, other) = (self.bits(name, depth - 1), self.bits(name, depth - 1));
+        match self.rng.below(4) {
+            0 => format!("~({one} {op} {name})"),
+            1 => format!("{name} {op} {one}"),
+            2 => format!("({name} {op} {one}) ^ {other}"),
+            _ => format!("{one} {op} {name} | {other}"),
+        }
+    }
+
     fn condition(&mut self, depth: usize) -> String {
-        match self.rng.below(9) {
+        match self.rng.below(10) {
+            9 => {
+                let name = self.one(&["b", "c"]);
+                let op = self.one(&["==", "!=", "<", ">="]);
+                let (one, other) = (self.bits(&name, depth), self.bits(&name, 0));
+                format!("({one} {op} {name} ^ {other})")
+            }
             0 => format!("(forall i in 0..N: {})", self.part("i")),
             1 => format!("(exists i in 0..2: {})", self.part("i")),
             2 => "(forall v in s: v != Done)".into(),
@@ -260,7 +287,9 @@ impl Maker {
 
     fn assignment(&mut self) -> String {
         let (i, j) = (self.index(), self.index());
-        match self.rng.below(9) {
+        match self.rng.below(11) {
+            9 => format!("b := {}", self.bits("b", 2)),
+            10 => format!("c := {}", self.bits("c", 2)),
             0 => format!("x := {}", self.number(2)),
             1 => format!("r := {}", self.number(2)),
             2 => format!("s[{i}] := {}", self.member()),

@@ -203,9 +203,13 @@ impl Maker {
                 1 => self.waits(),
                 _ => self.condition(),
             };
-            let body = match self.rng.below(3) {
-                0 => self.statement(depth.saturating_sub(1)),
-                1 => "skip".into(),
+            let body = match self.rng.below(8) {
+                0..=2 => self.statement(depth.saturating_sub(1)),
+                3 | 4 => "skip".into(),
+                5 => {
+                    let first = self.assignment();
+                    format!("print \"{{x}}\"; {first}; {}", self.assignment())
+                }
                 _ => format!("{}; {}", self.assignment(), self.assignment()),
             };
             all.push(format!("{gate} |> {{ {body} }}"));

@@ -3,7 +3,9 @@
 mod common;
 mod context;
 mod coverage;
+mod covers;
 mod engines;
+mod ghosts;
 mod inputs;
 mod machine;
 mod models;
@@ -15,6 +17,7 @@ mod prototype;
 mod quality;
 mod reach;
 mod reference;
+mod refine;
 mod same;
 mod shrinker;
 mod spin;

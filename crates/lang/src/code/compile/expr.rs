@@ -1,6 +1,7 @@
 //! Expressions: evaluated in one go, or, in atomicity access, one read at a time.
 
 use crate::check::hir::{BinaryOp, Expr, ExprKind, Type, UnaryOp};
+use crate::code::numbers::wrap;
 use crate::code::{Action, Arith, Compare, Note, Op};
 
 use super::{Compiler, Values, constant_index};
@@ -281,10 +282,14 @@ impl Compiler<'_> {
             }
             ExprKind::Unary(op, e) => {
                 self.expr(e);
-                self.emit(match op {
-                    UnaryOp::Not => Op::Not,
-                    UnaryOp::Neg => Op::Neg(expr.ty),
-                });
+                match op {
+                    UnaryOp::Not => self.emit(Op::Not),
+                    UnaryOp::Neg => self.emit(Op::Neg(expr.ty)),
+                    UnaryOp::BitNot => {
+                        self.emit(Op::Const(wrap(-1, expr.ty)));
+                        self.emit(Op::Arith(Arith::BitXor, expr.ty))
+                    }
+                };
             }
             ExprKind::Binary(op @ (BinaryOp::And | BinaryOp::Or), a, b) if self.whole_term(b) => {
                 self.expr(a);
@@ -411,6 +416,11 @@ fn binary(op: BinaryOp, ty: Type, operand: Type) -> Op {
         BinaryOp::Mul => Op::Arith(Arith::Mul, ty),
         BinaryOp::Div => Op::Arith(Arith::Div, ty),
         BinaryOp::Rem => Op::Arith(Arith::Rem, ty),
+        BinaryOp::BitAnd => Op::Arith(Arith::BitAnd, ty),
+        BinaryOp::BitOr => Op::Arith(Arith::BitOr, ty),
+        BinaryOp::BitXor => Op::Arith(Arith::BitXor, ty),
+        BinaryOp::Shl => Op::Arith(Arith::Shl, ty),
+        BinaryOp::Shr => Op::Arith(Arith::Shr, ty),
         BinaryOp::Eq => Op::Compare(Compare::Eq, unsigned),
         BinaryOp::Ne => Op::Compare(Compare::Ne, unsigned),
         BinaryOp::Lt => Op::Compare(Compare::Lt, unsigned),

@@ -19,10 +19,11 @@ use crate::check::hir::{Expr, ExprKind, Frame, LocalId, Process, Program, Proper
 use crate::check::refuse;
 use crate::code::claims;
 use crate::code::endless::Ends;
+use crate::code::ghosts;
 use crate::code::liveness::{self, Live};
 use crate::code::loops;
 use crate::code::shared::Shared;
-use crate::code::{Checked, Code, Entry, Layout, Note, Op, Range, StepInfo, Waits};
+use crate::code::{Checked, Code, Counting, Entry, Layout, Note, Op, Range, StepInfo, Waits};
 use crate::run;
 use mazurka_diagnostics::{Diagnostic, Span};
 
@@ -44,6 +45,7 @@ pub fn compile(program: &Program, source: &str) -> Result<Code, Vec<Diagnostic>>
     let code = Compiler::new(program, source, values).compile();
     let mut refused = refuse::late_waits(&code.late);
     refused.extend(broken_requires(&code, program));
+    refused.extend(ghosts::without_a_step(&code));
     match refused.is_empty() {
         true => Ok(code),
         false => Err(refused),
@@ -178,7 +180,8 @@ impl<'a> Compiler<'a> {
             lock_cells,
             states_property: !program.invariants.is_empty()
                 || !program.ensures.is_empty()
-                || !program.temporal.is_empty(),
+                || !program.temporal.is_empty()
+                || program.refinement.is_some(),
             guards: mazurka_core::Claims::new(),
             late: Vec::new(),
             may_loop: false,
@@ -187,7 +190,7 @@ impl<'a> Compiler<'a> {
             reach: std::sync::OnceLock::new(),
             quiet: Default::default(),
             fairness: Fairness::Weak,
-            only_stated: false,
+            counting: Counting::All,
         };
         Self {
             program,

@@ -43,6 +43,12 @@ impl<'a> Compiler<'a> {
                 self.emit(Op::End);
             }
             StmtKind::Block(stmts) => self.block(stmts),
+            // It joins the step before it.
+            StmtKind::Assign(places, values) if self.program.assigns_ghosts(places) => {
+                let outer = std::mem::replace(&mut self.whole, true);
+                self.assign(places, values);
+                self.whole = outer;
+            }
             StmtKind::Assign(places, values) => {
                 let shared = self.shared.assigns_shared(places, values);
                 self.simple(

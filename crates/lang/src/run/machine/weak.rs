@@ -15,7 +15,7 @@ pub enum NotWeak {
     Statements,
     /// It has a property of states.
     #[error(
-        "`invariant` and temporal properties are about states, and there are none: write `assert` or `ensures`"
+        "`invariant`, `cover`, `refines` and temporal properties are about states, and there are none: write `assert` or `ensures`"
     )]
     States,
     /// It has objects that are lowered to variables, of which no order is known.
@@ -23,6 +23,11 @@ pub enum NotWeak {
         "semaphores, reader–writer locks, condition variables, barriers and locks that are tried are explored as interleavings only: use `lock` and atomic variables"
     )]
     Objects,
+    /// It has ghosts, which are written in the same step as something else.
+    #[error(
+        "ghost variables are written together with something else, and each step makes one access: leave them out"
+    )]
+    Ghosts,
     /// A step touches several places.
     #[error("line {line}: this step makes several accesses: only updates of one variable are one")]
     Several {
@@ -53,7 +58,11 @@ impl Code {
         if self.program.vars.iter().any(|var| var.object) {
             return Err(NotWeak::Objects);
         }
-        if !self.invariants.is_empty() || !self.temporal.is_empty() {
+        if self.has_ghosts() {
+            return Err(NotWeak::Ghosts);
+        }
+        let covers = !self.program.covers.is_empty() || self.program.refinement.is_some();
+        if !self.invariants.is_empty() || !self.temporal.is_empty() || covers {
             return Err(NotWeak::States);
         }
         let several = self.steps.iter().find(|step| !is_one_place(&step.claims));

@@ -8,7 +8,9 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use mazurka_core::Fingerprint;
-use mazurka_smt::{Answer, Model, Node, Solver, Sort, Statistics, Term, Terms, Variable, Why};
+use mazurka_smt::{
+    Answer, BitOp, Model, Node, Solver, Sort, Statistics, Term, Terms, Variable, Why,
+};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::check::hir::Type;
@@ -163,6 +165,11 @@ impl Logic {
             Arith::Mul => terms.mul(a, b),
             Arith::Div => terms.div(a, b),
             Arith::Rem => terms.rem(a, b),
+            Arith::BitAnd => terms.bits(BitOp::And, a, b),
+            Arith::BitOr => terms.bits(BitOp::Or, a, b),
+            Arith::BitXor => terms.bits(BitOp::Xor, a, b),
+            Arith::Shl => terms.bits(BitOp::ShiftLeft, a, b),
+            Arith::Shr => terms.bits(BitOp::ShiftRight, a, b),
         };
         Ok(self.plain(result))
     }
@@ -440,6 +447,7 @@ impl Logic {
             Node::Rem(..) => tag(12),
             Node::Negate(_) => tag(13),
             Node::If(..) => tag(14),
+            Node::Bits(op, ..) => tag(15 + op as u64),
         };
         node.parts().fold(start, |all, part| {
             let print = match self.known(part) {

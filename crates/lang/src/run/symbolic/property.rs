@@ -4,6 +4,7 @@ use mazurka_smt::Term;
 
 use crate::check::hir::{BinaryOp, Expr, ExprKind, Type, UnaryOp};
 use crate::code::fault::Fault;
+use crate::code::numbers::wrap;
 use crate::code::{Code, Compare, Op};
 use crate::run::{Piece, peek};
 
@@ -97,6 +98,10 @@ impl Logic {
                 let value = match op {
                     UnaryOp::Not => self.not(e.value),
                     UnaryOp::Neg => self.negate(expr.ty, e.value)?,
+                    UnaryOp::BitNot => {
+                        let ones = self.constant(wrap(-1, expr.ty));
+                        self.arith(crate::code::Arith::BitXor, expr.ty, e.value, ones)?
+                    }
                 };
                 Partial { value, ..e }
             }
@@ -166,6 +171,11 @@ fn arithmetic(op: BinaryOp) -> Result<crate::code::Arith, Compare> {
         BinaryOp::Mul => Arith::Mul,
         BinaryOp::Div => Arith::Div,
         BinaryOp::Rem => Arith::Rem,
+        BinaryOp::BitAnd => Arith::BitAnd,
+        BinaryOp::BitOr => Arith::BitOr,
+        BinaryOp::BitXor => Arith::BitXor,
+        BinaryOp::Shl => Arith::Shl,
+        BinaryOp::Shr => Arith::Shr,
         BinaryOp::Ne => return Err(Compare::Ne),
         BinaryOp::Lt => return Err(Compare::Lt),
         BinaryOp::Le => return Err(Compare::Le),

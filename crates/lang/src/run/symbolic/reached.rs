@@ -79,7 +79,7 @@ impl SymbolicMachine {
         }
         let step = self.resting(process)?;
         let span = self.code.steps[step as usize].span;
-        Some(span.line_column(&self.code.source).0)
+        Some(span.line_of_all(&self.code.source))
     }
 
     /// Whether a property can hold here, for some values that take the path of the current run.

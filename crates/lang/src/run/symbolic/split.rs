@@ -164,6 +164,9 @@ fn split(code: &Code, cells: &[Term], logic: &mut Logic) -> Option<Code> {
                 copy,
                 indices: of_group.map(|(&index, _)| index.clone()).collect(),
             });
+            if program.ghosts.contains(&array) {
+                made.ghosts.insert(copy);
+            }
             if let Some(observe) = &mut made.observe
                 && observe.contains(&array)
             {
@@ -176,7 +179,7 @@ fn split(code: &Code, cells: &[Term], logic: &mut Logic) -> Option<Code> {
     }
     let mut split = compile_symbolic(&made, &code.source, false);
     split.fairness = code.fairness;
-    split.only_stated = code.only_stated;
+    split.counting = code.counting;
     Some(split)
 }
 

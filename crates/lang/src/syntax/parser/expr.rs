@@ -13,9 +13,13 @@ const AND: u8 = 2;
 /// type where `x` is a number, and for truth values both readings mean the same.
 const NOT: u8 = 3;
 const COMPARE: u8 = 4;
-const SUM: u8 = 5;
-const PRODUCT: u8 = 6;
-const NEGATE: u8 = 7;
+const BIT_OR: u8 = 5;
+const BIT_XOR: u8 = 6;
+const BIT_AND: u8 = 7;
+const SHIFT: u8 = 8;
+const SUM: u8 = 9;
+const PRODUCT: u8 = 10;
+const NEGATE: u8 = 11;
 
 fn binary(kind: Kind) -> Option<(BinaryOp, u8)> {
     Some(match kind {
@@ -27,6 +31,11 @@ fn binary(kind: Kind) -> Option<(BinaryOp, u8)> {
         Kind::Le => (BinaryOp::Le, COMPARE),
         Kind::Gt => (BinaryOp::Gt, COMPARE),
         Kind::Ge => (BinaryOp::Ge, COMPARE),
+        Kind::Pipe => (BinaryOp::BitOr, BIT_OR),
+        Kind::Caret => (BinaryOp::BitXor, BIT_XOR),
+        Kind::Amp => (BinaryOp::BitAnd, BIT_AND),
+        Kind::Shl => (BinaryOp::Shl, SHIFT),
+        Kind::Shr => (BinaryOp::Shr, SHIFT),
         Kind::Plus => (BinaryOp::Add, SUM),
         Kind::Minus => (BinaryOp::Sub, SUM),
         Kind::Star => (BinaryOp::Mul, PRODUCT),
@@ -129,11 +138,18 @@ impl<'s> Parser<'s> {
     fn chained_comparison(&mut self, left: Expr<'s>) -> Parse<Expr<'s>> {
         let sign = self.token();
         let shown = self.shown(sign);
+        // `x == 1 & y == 1`, as if `&` were between truth values.
+        let help = match &left.kind {
+            ExprKind::Binary(_, _, _, right) if matches!(right.kind, ExprKind::Binary(op, ..) if op.is_bitwise()) => {
+                "`&`, `|` and `^` work on bits: write `&&`, `||` and `!=` between conditions"
+            }
+            _ => "write `a < b && b < c`, or put one of them into parentheses",
+        };
         self.report(
             Diagnostic::new("M0117", sign.span, "comparisons cannot be chained")
                 .label(format!("a second comparison, {shown}"))
                 .related(left.span, "the first one")
-                .help("write `a < b && b < c`, or put one of them into parentheses"),
+                .help(help),
         );
         let mut span = left.span;
         while let Some((_, COMPARE)) = binary(self.kind()) {
@@ -163,10 +179,11 @@ impl<'s> Parser<'s> {
             Kind::Ident if self.at_quantifier() => self.quantified(),
             Kind::Ident if self.at_match() => self.match_expr(),
             Kind::Ident => self.named(),
-            Kind::Not | Kind::Minus => {
+            Kind::Not | Kind::Minus | Kind::Tilde => {
                 self.bump();
                 let (op, power) = match token.kind {
                     Kind::Not => (UnaryOp::Not, NOT),
+                    Kind::Tilde => (UnaryOp::BitNot, NEGATE),
                     _ => (UnaryOp::Neg, NEGATE),
                 };
                 let inner = self.expr_above(power)?;
@@ -231,8 +248,7 @@ impl<'s> Parser<'s> {
         let mut selectors = Vec::new();
         loop {
             // Within a `select` the next alternative follows `[]`.
-            let separates = self.in_select && self.kind_after(1) == Kind::RBracket;
-            if !self.before_size && !separates && self.eat(Kind::LBracket) {
+            if !self.before_size && !self.at_alternative() && self.eat(Kind::LBracket) {
                 selectors.push(Selector::Index(self.expr()?));
                 self.expect(Kind::RBracket, " after the index")?;
             } else if self.at(Kind::Dot) && self.kind_after(2) != Kind::LParen {

@@ -12,6 +12,7 @@ const CASES: &str =
 const TYPE: &str = "there are `bool`, `int`, `i8` … `u64`, ranges, `enum`, `struct` and arrays of them; write the type itself";
 const CHANNEL: &str =
     "write `chan c[4]: int` outside of all blocks, `c ! e` to send and `c ? x` to receive";
+const INCLUDE: &str = "write `include \"name.maz\"` on a line of its own, outside of all blocks";
 const TEMPORAL: &str = "write `always e`, `eventually e`, `infinitely_often e` or `whenever e leads_to f` (docs/temporal.md)";
 
 /// Words that open a statement in other languages, and what to write instead.
@@ -135,17 +136,11 @@ const FOREIGN_WORDS: &[(&str, &str)] = &[
     ("stop", "write `end`"),
     ("throw", "write `error \"why\"`"),
     ("raise", "write `error \"why\"`"),
-    (
-        "import",
-        "a program is one file: copy what you need into it",
-    ),
-    (
-        "include",
-        "a program is one file: copy what you need into it",
-    ),
+    ("import", INCLUDE),
+    ("include", INCLUDE),
     (
         "module",
-        "a program is one file of declarations and processes: leave this out",
+        "a program is a list of declarations and processes: leave this out",
     ),
     ("enum", ENUM),
     ("mtype", ENUM),
@@ -220,13 +215,17 @@ pub(crate) fn foreign_value(name: &str) -> Option<&'static str> {
     FOREIGN_VALUES.iter().find(named).map(|(_, advice)| *advice)
 }
 
+/// Words that open a statement where no other meaning fits, and are names elsewhere.
+const STATEMENT_WORDS: [&str; 6] = ["select", "match", "print", "break", "continue", "return"];
+
 /// What to write instead of a word of another language, or of a misspelt one.
 pub(super) fn advice(word: &str, known: impl Fn(Kind) -> bool) -> Option<String> {
     if let Some(advice) = foreign(word) {
         return Some(advice.to_owned());
     }
+    let words = STATEMENT_WORDS.into_iter().filter(|_| known(Kind::Skip));
     let keywords = KEYWORDS.iter().filter(|(_, kind)| known(*kind));
-    let near = nearest(word, keywords.map(|(text, _)| *text))?;
+    let near = nearest(word, keywords.map(|(text, _)| *text).chain(words))?;
     Some(format!("did you mean `{near}`?"))
 }
 

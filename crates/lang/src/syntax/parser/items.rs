@@ -42,6 +42,31 @@ impl<'s> Parser<'s> {
             || (kind == Kind::Lock && self.kind_after(1) != Kind::LParen)
             || self.word_of_item().is_some()
             || self.object_here().is_some()
+            || self.at_include()
+            || self.at_cover()
+            || self.at_ghost()
+            || self.at_refines()
+    }
+
+    /// Whether `refines "other.maz"` begins here; `refines` is a name elsewhere.
+    fn at_refines(&self) -> bool {
+        self.at_word("refines") && self.kind_after(1) == Kind::Str
+    }
+
+    /// Whether this is `include "file.maz"`, and no name.
+    fn at_include(&self) -> bool {
+        self.at_word("include") && self.kind_after(1) == Kind::Str
+    }
+
+    /// Whether `ghost var x: T` begins here; `ghost` is a name elsewhere.
+    fn at_ghost(&self) -> bool {
+        self.at_word("ghost") && self.kind_after(1) == Kind::Var
+    }
+
+    /// Whether `cover e` begins here; `cover` is a name elsewhere, and no other declaration begins
+    /// with two values.
+    fn at_cover(&self) -> bool {
+        self.at_word("cover") && self.kind_after(1).opens_expression()
     }
 
     /// The word of a declaration that is a name elsewhere, if one begins here.
@@ -184,6 +209,11 @@ impl<'s> Parser<'s> {
                 self.bump();
                 items.push(self.var()?);
             }
+            Kind::Ident if self.at_include() => {
+                self.bump();
+                self.bump();
+                self.included(start.to(self.previous()));
+            }
             Kind::Lock if self.kind_after(1) != Kind::LParen => {
                 self.bump();
                 loop {
@@ -218,11 +248,14 @@ impl<'s> Parser<'s> {
                 let body = self.block("the parameters")?;
                 items.push(Item::Proc { name, params, body });
             }
-            Kind::Requires | Kind::Invariant | Kind::Ensures => {
+            Kind::Requires | Kind::Invariant | Kind::Ensures | Kind::Ident
+                if !self.at(Kind::Ident) || self.at_cover() =>
+            {
                 let kind = match self.bump().kind {
                     Kind::Requires => PropertyKind::Requires,
                     Kind::Invariant => PropertyKind::Invariant,
-                    _ => PropertyKind::Ensures,
+                    Kind::Ensures => PropertyKind::Ensures,
+                    _ => PropertyKind::Cover,
                 };
                 let mut name = None;
                 if self.kind_after(1) == Kind::Colon {
@@ -287,6 +320,16 @@ impl<'s> Parser<'s> {
                 self.bump();
                 items.push(self.process()?);
             }
+            Kind::Ident if self.at_refines() => items.push(self.refines()?),
+            Kind::Ident if self.at_ghost() => {
+                self.bump();
+                self.bump();
+                let declared = self.var()?;
+                if let Item::Var { names, .. } = &declared {
+                    let names = names.clone();
+                    items.extend([declared, Item::Ghosts(names)]);
+                }
+            }
             Kind::Ident if self.at_maplet() => self.state_and_program(items)?,
             Kind::Ident if self.word_of_item().is_some() => items.push(self.worded_item()?),
             Kind::Ident if self.object_here().is_some() => self.objects(items)?,
@@ -338,7 +381,7 @@ impl<'s> Parser<'s> {
                 self.pos = next + 1;
             }
             self.pos = end + 1;
-        } else if !self.at_item() {
+        } else if !self.at_item() || self.at_cover() && self.kind_after(1) != Kind::Ident {
             let eof = self.tokens.len() - 1;
             let next = self.next_at_this_depth(self.pos, eof, Kind::opens_item);
             process(self.statements_up_to(next));

@@ -5,7 +5,7 @@ use super::super::token::Kind;
 use super::foreign::{self, advice};
 use super::{Parse, Parser, Stop};
 use crate::check::hir::BinaryOp;
-use mazurka_diagnostics::{Diagnostic, Span};
+use mazurka_diagnostics::{Diagnostic, Span, said_behind};
 
 fn opens_any_statement(kind: Kind) -> bool {
     kind.opens_statement() || kind == Kind::If
@@ -116,7 +116,16 @@ impl<'s> Parser<'s> {
         if !adjacent
             || !matches!(
                 op,
-                Kind::Plus | Kind::Minus | Kind::Star | Kind::Slash | Kind::Percent
+                Kind::Plus
+                    | Kind::Minus
+                    | Kind::Star
+                    | Kind::Slash
+                    | Kind::Percent
+                    | Kind::Amp
+                    | Kind::Pipe
+                    | Kind::Caret
+                    | Kind::Shl
+                    | Kind::Shr
             )
         {
             return None;
@@ -398,6 +407,20 @@ impl<'s> Parser<'s> {
                 .label("this word has no meaning yet")
                 .help("choose another name"),
         )
+    }
+
+    /// `include "file.maz"`, whose text stands behind it, or the reason why it does not.
+    pub(super) fn included(&mut self, span: Span) {
+        let label = match said_behind(self.source, span) {
+            Ok(true) => return,
+            Ok(false) => "this text has no folder: give the program as a file",
+            Err(reason) => reason,
+        };
+        self.report(
+            Diagnostic::new("M0431", span, "this file cannot be included")
+                .label(label)
+                .help("write `include \"name.maz\"` on a line of its own, outside of all blocks"),
+        );
     }
 
     fn misplaced(&mut self, message: String, help: String) -> Stop {

@@ -9,6 +9,7 @@ mod foreign;
 mod items;
 mod mistakes;
 mod quantified;
+mod refines;
 mod select;
 mod stmt;
 mod types;

@@ -2,19 +2,27 @@
 
 use super::super::ast::{Alternative, Gate, Stmt, StmtKind};
 use super::super::token::Kind;
-use super::{Parse, Parser};
+use super::foreign::foreign;
+use super::{Parse, Parser, Stop};
+use mazurka_diagnostics::{Diagnostic, nearest};
 
 /// The alternatives of a `select`, and what stands behind `else`.
 type Alternatives<'s> = (Vec<Alternative<'s>>, Option<Vec<Stmt<'s>>>);
 
 impl<'s> Parser<'s> {
-    /// Whether this is `select {`, and no name.
+    /// Whether this is `select {`, perhaps misspelt, and no name: no other statement opens so.
     pub(super) fn at_select(&self) -> bool {
-        self.at_word("select") && self.kind_after(1) == Kind::LBrace
+        self.at(Kind::Ident)
+            && self.kind_after(1) == Kind::LBrace
+            && foreign(self.text(self.token().span)).is_none_or(|_| self.at_word("select"))
+            && nearest(self.text(self.token().span), ["select"]).is_some()
     }
 
     /// `select { e |> s [] c ? x |> t [] else |> u }`
     pub(super) fn select_stmt(&mut self) -> Parse<StmtKind<'s>> {
+        if !self.at_word("select") {
+            self.misspelt_select();
+        }
         let word = self.bump().span;
         let end = self.partner_of(self.pos);
         self.bump();
@@ -42,7 +50,10 @@ impl<'s> Parser<'s> {
             if self.pos >= end {
                 return Ok((all, other));
             }
-            if other.is_some() || self.pos != next {
+            if other.is_some() && self.pos == next {
+                return Err(self.else_not_last());
+            }
+            if self.pos != next {
                 let help = "alternatives stand apart with `[]`, and `else` is the last one";
                 return Err(self.unexpected_with("`[]` or `}`", Some(help.to_owned())));
             }
@@ -51,12 +62,43 @@ impl<'s> Parser<'s> {
         }
     }
 
+    /// Whether the next alternative of a `select` begins here, with `[]`.
+    pub(super) fn at_alternative(&self) -> bool {
+        self.separates(self.pos)
+    }
+
+    /// Whether the token at an index begins a `[]` within a `select`, where no index is empty.
+    pub(super) fn separates(&self, at: usize) -> bool {
+        self.in_select
+            && self.token_at(at).kind == Kind::LBracket
+            && self.token_at(at + 1).kind == Kind::RBracket
+    }
+
+    fn misspelt_select(&mut self) {
+        let span = self.token().span;
+        let message = format!("there is no statement `{}`", self.text(span));
+        self.report(
+            Diagnostic::new("M0109", span, message)
+                .label("unknown statement")
+                .help("did you mean `select`?"),
+        );
+    }
+
+    fn else_not_last(&mut self) -> Stop {
+        let span = self.token().span.to(self.token_at(self.pos + 1).span);
+        self.report(
+            Diagnostic::new("M0101", span, "an alternative stands behind `else`")
+                .label("expected `}`")
+                .help("move `else |> …` to the end: it is taken if no other alternative is open"),
+        )
+    }
+
     /// Where the next `[]` stands that separates two alternatives of this `select`.
     fn separator_before(&self, end: usize) -> Option<usize> {
         let mut at = self.pos;
         while at < end {
             match self.token_at(at).kind {
-                Kind::LBracket if self.token_at(at + 1).kind == Kind::RBracket => return Some(at),
+                Kind::LBracket if self.separates(at) => return Some(at),
                 Kind::LBracket | Kind::LParen | Kind::LBrace => {
                     at = self.partner_of(at).max(at) + 1;
                 }

@@ -285,6 +285,7 @@ impl<'s> Parser<'s> {
             self.kind(),
             Kind::Semi | Kind::RBrace | Kind::RParen | Kind::Choice | Kind::Eof
         ) || self.kind().opens_statement()
+            || self.at_alternative()
             || self.on_new_line()
     }
 
@@ -607,12 +608,12 @@ impl<'s> Parser<'s> {
                 Kind::Assign
                     | Kind::Equals
                     | Kind::Comma
-                    | Kind::LBracket
                     | Kind::LParen
                     | Kind::Dot
                     | Kind::Guard
                     | Kind::GuardLoop
-            );
+            )
+            || next == Kind::LBracket && !self.separates(self.pos + 1);
         (!is_name).then_some(*leave)
     }
 

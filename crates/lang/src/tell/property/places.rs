@@ -6,6 +6,7 @@
 //! process that process 0 may spawn.
 
 use mazurka_core::ProcessPath;
+use mazurka_diagnostics::Span;
 use rustc_hash::FxHashSet;
 
 use crate::code::reach::followers;
@@ -46,7 +47,7 @@ pub(super) fn check(code: &Code, process: &ProcessPath, line: usize) -> Result<(
     let Some(entry) = code.processes.get(first) else {
         return Err(format!(
             "there is no process {first}: those of the program are {}, and what they spawn",
-            listed((0..all).collect())
+            listed((0..all).map(|at| at.to_string()).collect())
         ));
     };
     let mut parent = first.to_string();
@@ -68,10 +69,11 @@ pub(super) fn check(code: &Code, process: &ProcessPath, line: usize) -> Result<(
         walk = Walk::from(code, walk.spawns);
     }
     let lines = walk.lines(code);
-    if walk.unknown || lines.contains(&line) {
+    if walk.unknown || lines.iter().any(|(known, _)| *known == line) {
         return Ok(());
     }
     let s = if lines.len() == 1 { "" } else { "s" };
+    let (line, lines) = (shown_line(code, line), shown(code, &lines));
     Err(match lines.is_empty() {
         true => format!("process {name} makes no step, in line {line} or elsewhere"),
         false => format!(
@@ -79,6 +81,31 @@ pub(super) fn check(code: &Code, process: &ProcessPath, line: usize) -> Result<(
             listed(lines)
         ),
     })
+}
+
+/// Lines as they are named: of the file that the text began with by their numbers alone.
+fn shown(code: &Code, lines: &[(usize, Span)]) -> Vec<String> {
+    let shown = |&(_, span): &(usize, Span)| {
+        let (line, _) = span.line_column(&code.source);
+        match span.file(&code.source) {
+            Some(file) => format!("{file}:{line}"),
+            None => line.to_string(),
+        }
+    };
+    lines.iter().map(shown).collect()
+}
+
+/// A line of the text as it is named.
+fn shown_line(code: &Code, line: usize) -> String {
+    let mut starts = code.source.match_indices('\n').map(|(at, _)| at as u32 + 1);
+    let start = match line {
+        0 | 1 => Some(0),
+        _ => starts.nth(line - 2),
+    };
+    let Some(start) = start else {
+        return line.to_string();
+    };
+    shown(code, &[(line, Span { start, end: start })]).remove(0)
 }
 
 impl Walk {
@@ -143,18 +170,18 @@ impl Walk {
         followers(code, place.pc).map(to).collect()
     }
 
-    /// The lines in which steps begin.
-    fn lines(&self, code: &Code) -> Vec<usize> {
+    /// The lines in which steps begin, counted through all files, each with a step.
+    fn lines(&self, code: &Code) -> Vec<(usize, Span)> {
         let line = |&pc: &usize| match code.ops[pc] {
             Op::Mark(step) | Op::Open(step) => {
                 let span = code.steps[step as usize].span;
-                Some(span.line_column(&code.source).0)
+                Some((span.line_of_all(&code.source), span))
             }
             _ => None,
         };
-        let mut lines: Vec<usize> = self.rests.iter().filter_map(line).collect();
+        let mut lines: Vec<(usize, Span)> = self.rests.iter().filter_map(line).collect();
         lines.sort_unstable();
-        lines.dedup();
+        lines.dedup_by_key(|(line, _)| *line);
         lines
     }
 }
@@ -217,16 +244,12 @@ fn beside(code: &Code, pc: usize) -> Vec<usize> {
 }
 
 /// `0, 1 and 2`, or the first of them.
-fn listed(numbers: Vec<usize>) -> String {
-    let text = |numbers: &[usize]| {
-        let texts: Vec<String> = numbers.iter().map(ToString::to_string).collect();
-        texts.join(", ")
-    };
-    match &numbers[..] {
+fn listed(all: Vec<String>) -> String {
+    match &all[..] {
         [] => "none".to_owned(),
-        [one] => one.to_string(),
-        [rest @ .., last] if numbers.len() <= MOST_LISTED => format!("{} and {last}", text(rest)),
-        [.., last] => format!("{}, … and {last}", text(&numbers[..MOST_LISTED - 1])),
+        [one] => one.clone(),
+        [rest @ .., last] if all.len() <= MOST_LISTED => format!("{} and {last}", rest.join(", ")),
+        [.., last] => format!("{}, … and {last}", all[..MOST_LISTED - 1].join(", ")),
     }
 }
 

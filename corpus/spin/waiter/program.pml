@@ -1,0 +1,25 @@
+/* expected: safety verified */
+/* One philosopher fewer than forks is seated, so one of them has both. */
+
+#define N 3
+#define BUG 0
+#define acquire(m) atomic { m == 0; m = 1 }
+#define release(m) m = 0
+#define left(i) ((i + N - 1) % N)
+#define right(i) ((i + 1) % N)
+
+byte fork[N];
+byte seated = 0;
+bool eating[N];
+
+active [N] proctype philosopher() {
+  byte me = _pid;
+  atomic { seated < N - 1 + BUG; seated++ };
+  acquire(fork[me]);
+  acquire(fork[right(me)]);
+  atomic { eating[me] = true; assert(!eating[left(me)] && !eating[right(me)]) };
+  eating[me] = false;
+  release(fork[right(me)]);
+  release(fork[me]);
+  seated--
+}

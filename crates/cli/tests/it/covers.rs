@@ -1,0 +1,147 @@
+//! `cover e`: what must be reachable.
+
+use crate::support::with_input;
+
+const QUEUE: &str = "const N = 2
+var count: int = 0
+cover full: count == N
+cover beyond: count == 3
+cover 6 / count == 3
+allows nondeterminism
+process p { for i in 0..2 { count := count + 1 } }
+process q { for i in 0..2 { count > 0 |> count := count - 1 } }
+";
+
+#[test]
+fn what_is_never_reached_is_violated_and_what_was_explored_is_said() {
+    for command in ["check", "explore"] {
+        let said = with_input(&[command, "-"], QUEUE);
+        assert_eq!(said.code, 1, "{said:?}");
+        for line in [
+            "cover `beyond` is never reached: `count == 3`",
+            "never covered: `beyond` holds in no reachable state (",
+            "covered: `full` holds after 2 steps: mazurka run - --schedule \"p p\"",
+            "covered: `6 / count == 3` holds after 2 steps: mazurka run",
+        ] {
+            assert!(said.out.contains(line), "{line}\n{}", said.out);
+        }
+    }
+}
+
+#[test]
+fn covers_count_by_their_names_and_by_their_kind() {
+    let check = |property: &str| {
+        let args = ["check", "-", "--format", "json", "--property", property];
+        let said = with_input(&args, QUEUE);
+        (said.code, said.json())
+    };
+    let (code, record) = check("full");
+    assert_eq!(
+        (code, record["covers"][0]["answer"].as_str()),
+        (0, Some("reached"))
+    );
+    assert_eq!(record["covers"].as_array().map(Vec::len), Some(1));
+    assert_eq!(record["covers"][0]["run"]["schedule"], "0 0");
+    let (code, record) = check("beyond");
+    assert_eq!(
+        (code, record["covers"][0]["answer"].as_str()),
+        (1, Some("unreached"))
+    );
+    assert_eq!(record["witnesses"][0]["kind"], "property");
+    let (code, record) = check("property");
+    assert_eq!(
+        (code, record["covers"].as_array().map(Vec::len)),
+        (1, Some(3))
+    );
+    let (code, record) = check("failure");
+    assert_eq!((code, record.get("covers")), (0, None));
+    let allowed = QUEUE.replace("allows", "allows property,");
+    assert_eq!(with_input(&["check", "-"], &allowed).code, 0);
+}
+
+#[test]
+fn a_limit_leaves_it_open() {
+    let program = "var x: int = 0 cover x == 50 invariant x < 100
+        process { for i in 0..40 { x := x + 1 } }";
+    let said = with_input(&["check", "-", "--max-steps", "20"], program);
+    assert_eq!(said.code, 2, "{said:?}");
+    let line = "not covered so far: `x == 50` (";
+    assert!(said.out.contains(line), "{}", said.out);
+    assert!(
+        said.out.contains("--max-steps 20 was reached"),
+        "{}",
+        said.out
+    );
+    let said = with_input(&["check", "-"], program);
+    assert_eq!(said.code, 1, "{said:?}");
+}
+
+#[test]
+fn values_that_are_not_known_are_found() {
+    let program = "var n: i32 var x: int = 0 cover seven: n * n == 49 && x == 1
+        cover x == 2 allows nondeterminism process { x := 1 }";
+    let said = with_input(&["check", "-", "--format", "json"], program);
+    assert_eq!(said.code, 1, "{said:?}");
+    let record = said.json();
+    let run = &record["covers"][0]["run"];
+    let n: i32 = run["inputs"][0]["value"]
+        .as_str()
+        .expect("n")
+        .parse()
+        .expect("a number");
+    assert_eq!(n.wrapping_mul(n), 49);
+    assert_eq!(record["covers"][1]["answer"], "unreached");
+}
+
+/// Beside a false `assume` in the same step nothing counts; a process that has failed goes no
+/// further, and what it has done counts.
+#[test]
+fn assumptions_and_failures() {
+    let answer = |body: &str| {
+        let program =
+            format!("var x, y: int = 0 cover x == 1 invariant y < 5 process {{ {body} }}");
+        let said = with_input(&["check", "-", "--format", "json"], &program);
+        said.json()["covers"][0]["answer"]
+            .as_str()
+            .map(str::to_owned)
+    };
+    let [reached, unreached] = ["reached", "unreached"].map(|word| Some(word.to_owned()));
+    assert_eq!(answer("atomic { x := 1; assume false }"), unreached);
+    assert_eq!(answer("atomic { x := 1; assert false }"), reached);
+    assert_eq!(answer("assert false; x := 1"), unreached);
+    assert_eq!(answer("y := 5; x := 1"), unreached);
+    // Local work belongs to the step before it.
+    assert_eq!(answer("x := 1; assume false"), unreached);
+    assert_eq!(answer("x := 1; y := 1; assume false"), reached);
+}
+
+#[test]
+fn commands_without_it_say_so() {
+    for command in ["unfold", "permute", "symbolic"] {
+        let said = with_input(&[command, "-"], QUEUE);
+        assert_eq!(said.code, 2, "{command}: {said:?}");
+        let line = "`cover` was not looked at";
+        assert!(said.out.contains(line), "{command}: {}", said.out);
+    }
+    let proved = format!("{QUEUE}ensures count >= 0");
+    let said = with_input(&["prove", "-"], &proved);
+    assert_eq!(said.code, 2, "{said:?}");
+    let weak = "atomicity access var x: int = 0 cover x == 1 process { x := 1 }";
+    let said = with_input(&["check", "-", "--memory", "rc11"], weak);
+    assert_eq!(said.code, 3, "{said:?}");
+    assert!(said.err.contains("`cover`"), "{said:?}");
+}
+
+#[test]
+fn a_record_without_a_run_has_nothing_to_replay() {
+    let path = std::env::temp_dir().join(format!("cover-{}.maz", std::process::id()));
+    let program = "var x: int = 0 cover x == 2 process { x := 1 }";
+    std::fs::write(&path, program).expect("a file");
+    let file = path.to_str().expect("a name");
+    let said = with_input(&["check", file, "--format", "json"], "");
+    let again = with_input(&["replay", "-"], &said.out);
+    std::fs::remove_file(&path).expect("it is there");
+    assert_eq!(said.code, 1, "{said:?}");
+    assert_eq!(again.code, 3, "{again:?}");
+    assert!(again.err.contains("nothing to replay"), "{again:?}");
+}

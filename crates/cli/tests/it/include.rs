@@ -1,0 +1,178 @@
+//! Programs of several files.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::support::{mazurka, with_input};
+
+/// A folder of its own, removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str, files: &[(&str, &str)]) -> Self {
+        let path = std::env::temp_dir().join(format!("mazurka-{name}-{}", std::process::id()));
+        let folder = Self(path);
+        for (name, text) in files {
+            folder.write(name, text);
+        }
+        folder
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.0.join(name);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        fs::write(path, text).expect("a file");
+    }
+
+    fn file(&self, name: &str) -> String {
+        self.0.join(name).display().to_string()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // A folder that stays does no harm.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn a_lock_is_written_once_for_several_clients() {
+    let file = "examples/ticket-client.maz";
+    let said = mazurka(&["check", file]);
+    assert_eq!(said.code, 0, "{said:?}");
+    let said = mazurka(&["check", file, "--set", "BUG=1"]);
+    assert_eq!(said.code, 1, "{said:?}");
+    assert!(said.out.contains("exclusion"), "{said:?}");
+    // Steps of the included file say so, with its own lines.
+    let said = mazurka(&["run", file, "--schedule", "client.0 client.0"]);
+    let mut rows = said.out.lines();
+    let row = rows.find(|line| line.contains("(locks/ticket.maz)"));
+    let row = row.unwrap_or_else(|| panic!("{said:?}"));
+    assert!(row.contains("ticket[0] := next"), "{row}");
+    assert!(row.trim_end().ends_with("line 7"), "{row}");
+    for command in ["explore", "unfold", "permute", "symbolic"] {
+        let said = mazurka(&[command, file]);
+        assert_eq!(said.code, 0, "{command}: {said:?}");
+    }
+    let said = mazurka(&[
+        "reach",
+        file,
+        "--property",
+        "at(client.0, 12) && at(client.1, 12)",
+    ]);
+    assert_eq!(said.code, 0, "{said:?}");
+    let said = mazurka(&["reach", file, "--property", "at(client.0, 11)"]);
+    assert_eq!(said.code, 1, "{said:?}");
+    let said = mazurka(&["reach", file, "--property", "at(client.0, 7)"]);
+    assert!(said.err.contains("locks/ticket.maz:7"), "{said:?}");
+}
+
+#[test]
+fn mistakes_are_shown_in_their_file() {
+    let folder = Folder::new(
+        "mistakes",
+        &[
+            ("main.maz", "include \"sub/a.maz\"\nprocess { x := 1 }\n"),
+            ("sub/a.maz", "include \"b.maz\"\n\nvar x: int = y\n"),
+            ("sub/b.maz", "var z: int = 0\n"),
+        ],
+    );
+    let said = mazurka(&["check", &folder.file("main.maz")]);
+    assert_eq!(said.code, 3, "{said:?}");
+    assert!(said.err.contains(&folder.file("sub/a.maz")), "{said:?}");
+    assert!(said.err.contains(":3:14"), "{said:?}");
+    assert!(said.err.contains("var x: int = y"), "{said:?}");
+    let said = mazurka(&["check", &folder.file("main.maz"), "--format", "json"]);
+    let json = said.json();
+    assert_eq!(json["diagnostics"][0]["span"]["line"], 3);
+    assert_eq!(json["file"], folder.file("sub/a.maz"));
+    // A mistake of the program itself, behind what it includes.
+    folder.write("sub/a.maz", "include \"b.maz\"\nvar x: int = 0\n");
+    folder.write("main.maz", "include \"sub/a.maz\"\nprocess { w := 1 }\n");
+    let said = mazurka(&["check", &folder.file("main.maz")]);
+    assert!(said.err.contains("main.maz:2:11"), "{said:?}");
+}
+
+#[test]
+fn what_cannot_be_included_is_refused() {
+    let folder = Folder::new(
+        "refused",
+        &[("in/main.maz", ""), ("out.maz", "var x: int = 0")],
+    );
+    for (path, why) in [
+        ("../out.maz", "leads down"),
+        ("missing.maz", "missing.maz"),
+        ("main.maz", "includes itself"),
+    ] {
+        folder.write(
+            "in/main.maz",
+            &format!("include \"{path}\"\nprocess {{ skip }}\n"),
+        );
+        let said = mazurka(&["check", &folder.file("in/main.maz")]);
+        assert_eq!(said.code, 3, "{path}: {said:?}");
+        assert!(
+            said.err.contains(why) && said.err.contains("M0431"),
+            "{path}: {said:?}"
+        );
+    }
+    let said = with_input(&["check", "-"], "include \"out.maz\"\nprocess { skip }\n");
+    assert!(
+        said.err.contains("standard input has no folder"),
+        "{said:?}"
+    );
+    link(&folder.0.join("out.maz"), &folder.0.join("in/link.maz"));
+    folder.write("in/main.maz", "include \"link.maz\"\nprocess { skip }\n");
+    let said = mazurka(&["check", &folder.file("in/main.maz")]);
+    assert!(said.err.contains("leads out of the folder"), "{said:?}");
+}
+
+#[cfg(unix)]
+fn link(to: &Path, at: &Path) {
+    std::os::unix::fs::symlink(to, at).expect("a link");
+}
+
+#[test]
+fn a_record_knows_all_files() {
+    let folder = Folder::new(
+        "recorded",
+        &[
+            (
+                "main.maz",
+                "include \"a.maz\"\nprocess { x := x + 1 }\nprocess { assert x == 0 }\n",
+            ),
+            ("a.maz", "var x: int = 0\n"),
+        ],
+    );
+    let (main, record) = (folder.file("main.maz"), folder.file("bad.json"));
+    let said = mazurka(&["check", &main, "--witness", &record]);
+    assert_eq!(said.code, 1, "{said:?}");
+    let said = mazurka(&["replay", &record]);
+    assert_eq!(said.code, 1, "{said:?}");
+    folder.write("a.maz", "var x: int = 0 // changed\n");
+    let said = mazurka(&["replay", &record]);
+    assert_eq!(said.code, 3, "{said:?}");
+}
+
+#[test]
+fn warnings_are_about_the_programs_own_file() {
+    let folder = Folder::new(
+        "warned",
+        &[
+            (
+                "main.maz",
+                "include \"a.maz\"\n\nvar unused: int = 0\nprocess { x := 1 }\n",
+            ),
+            ("a.maz", "var x, other: int = 0\nproc idle() { skip }\n"),
+        ],
+    );
+    let said = mazurka(&["check", &folder.file("main.maz")]);
+    assert!(
+        said.err.contains("W0101") && said.err.contains("main.maz:3:5"),
+        "{said:?}"
+    );
+    assert!(
+        !said.err.contains("idle") && !said.err.contains("other"),
+        "{said:?}"
+    );
+}

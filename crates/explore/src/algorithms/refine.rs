@@ -1,0 +1,487 @@
+//! Refinement: whether every run of a program looks like a run of another one, its specification.
+//!
+//! Abadi and Lamport (1991, *The existence of refinement mappings*): what is observed of a run is
+//! the sequence of values of some variables, without repetitions, so a step that changes none of
+//! them may stand for no step of the specification, and the other way round. A program refines its
+//! specification if what is observed of each of its runs is observed of some run of the
+//! specification; and if the run is final, of one that is final.
+//!
+//! The specification has variables that are not observed, so a run of the program may stand for
+//! many of its states. They are followed all at once, as automata are made deterministic (Rabin and
+//! Scott 1959): the search goes breadth first through pairs of a state of the program and the set
+//! of all states of the specification that the run so far can have led to, closed under steps that
+//! are not observed. A step that is observed leads to the states that a step with the same values
+//! leads to; if there are none, the run to it is the counterexample, a shortest one.
+//!
+//! As elsewhere, a run in which a false `assume` has halted a process is no run, of neither of the
+//! two. A process that has failed makes no step, and such a run is not final.
+
+use std::ops::ControlFlow;
+use std::rc::Rc;
+
+use mazurka_core::{
+    Bound, Counts, Fingerprint, Limits, MishapKind, Schedule, ScheduledStep, Semantics, Status,
+    with_status,
+};
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+
+use crate::algorithms::naive::next_outcomes;
+use crate::drive::budget::{Budget, broken_by};
+use crate::drive::driver::Watch;
+
+/// The values that are observed.
+type Values = Rc<[i64]>;
+
+/// A program, and what is observed of its states.
+pub struct Observed<'a, E> {
+    /// The program.
+    pub program: &'a mut E,
+    /// The values in its current state.
+    pub values: &'a dyn Fn(&E) -> Vec<i64>,
+}
+
+/// What a run does that no run of the specification does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Excess {
+    /// It starts with other values.
+    Start,
+    /// Its last step leads to values that cannot follow those before.
+    Step,
+    /// It is final, and no run with the same values is.
+    End,
+}
+
+/// What a search has found.
+#[derive(Clone, Debug)]
+pub struct Refined {
+    /// A shortest run that is none of the specification.
+    pub broken: Option<(Schedule, Excess)>,
+    /// Why not all was looked at.
+    pub bounds: Vec<Bound>,
+    /// States of the program, each with a set of states of the specification.
+    pub pairs: u64,
+    /// States of the specification that were met.
+    pub states: u64,
+    /// Steps of both.
+    pub steps: u64,
+}
+
+/// Looks for a run of the first program that is none of the second.
+pub fn refine<A: Semantics, B: Semantics>(
+    program: Observed<'_, A>,
+    specification: Observed<'_, B>,
+    limits: &Limits,
+    watch: &mut Watch<'_>,
+) -> Refined {
+    let mut search = Search {
+        program,
+        spec: Spec::new(specification, limits, watch),
+        limits,
+        met: FxHashSet::default(),
+        pairs: Vec::new(),
+        bounds: Vec::new(),
+        steps: 0,
+    };
+    let broken = search.run();
+    let mut bounds = search.bounds;
+    // Where not all of the specification is known, a run that it seems to lack may be there.
+    let certain = search.spec.bounds.is_empty();
+    bounds.extend(search.spec.bounds);
+    bounds.sort_unstable();
+    bounds.dedup();
+    Refined {
+        broken: broken.filter(|_| certain),
+        bounds,
+        pairs: search.pairs.len() as u64,
+        states: search.spec.states.len() as u64,
+        steps: search.steps + search.spec.steps,
+    }
+}
+
+/// What a run does that no run of the specification does; none if it does nothing of the kind, or
+/// if that was not found out within the limits.
+pub fn exceeds<A: Semantics, B: Semantics>(
+    program: Observed<'_, A>,
+    specification: Observed<'_, B>,
+    schedule: &Schedule,
+    limits: &Limits,
+) -> Option<Excess> {
+    let watch: &mut Watch<'_> = &mut |_| ControlFlow::Continue(());
+    let mut spec = Spec::new(specification, limits, watch);
+    let Observed { program, values } = program;
+    program.back_to(0);
+    let mut last: Values = values(program).into();
+    let Some(mut set) = spec.start(&last) else {
+        return spec.bounds.is_empty().then_some(Excess::Start);
+    };
+    let steps = schedule.0.len();
+    for (at, step) in schedule.0.iter().enumerate() {
+        let process = program.processes().find(&step.process)?;
+        program.step(process, &step.outcomes).ok()?;
+        let next: Values = values(program).into();
+        if next != last {
+            set = match spec.follow(set, &next) {
+                Some(set) => set,
+                None => return (spec.bounds.is_empty() && at + 1 == steps).then_some(Excess::Step),
+            };
+            last = next;
+        }
+    }
+    let ends = program.is_final() && !spec.may_end(set);
+    (ends && spec.bounds.is_empty()).then_some(Excess::End)
+}
+
+/// Why the evaluator has given up in the last step, if it has.
+fn lost<E: Semantics>(program: &E, limits: &Limits) -> Option<Bound> {
+    let mishaps = program.events().last().map(|event| &event.mishaps);
+    mishaps
+        .into_iter()
+        .flatten()
+        .find_map(|mishap| match mishap.kind {
+            MishapKind::OutOfRange => Some(Bound::IntRange),
+            MishapKind::LocalLimit => Some(Bound::MaxLocal(limits.local)),
+            MishapKind::Undecided => Some(Bound::Undecided),
+            MishapKind::BrokenOff => Some(broken_by(limits)),
+            MishapKind::Failure | MishapKind::Discarded => None,
+        })
+}
+
+/// Makes every step from the current state, and shows where each leads to.
+fn each_step<E: Semantics>(program: &mut E, visit: &mut dyn FnMut(&mut E, &ScheduledStep)) {
+    for process in with_status(program, Status::Ready) {
+        let mut outcomes = Some(SmallVec::new());
+        while let Some(values) = outcomes {
+            outcomes = match program.step(process, &values) {
+                Ok(event) => next_outcomes(event),
+                Err(error) => panic!("a ready process cannot step: {error}"),
+            };
+            let last = program.events().last().map(std::slice::from_ref);
+            let mut made = Schedule::from_run(last.unwrap_or_default(), program.processes());
+            if let Some(step) = made.0.pop() {
+                visit(program, &step);
+            }
+            program.back_to(0);
+        }
+    }
+}
+
+fn is_discarded<E: Semantics>(program: &E) -> bool {
+    !with_status(program, Status::Discarded).is_empty()
+}
+
+/// A state of the specification.
+struct SpecState<S> {
+    state: S,
+    values: Values,
+    is_final: bool,
+    /// The states after it, once they are known.
+    next: Option<Rc<[u32]>>,
+}
+
+/// The specification, as far as it is known, and sets of its states.
+struct Spec<'a, 'w, B: Semantics> {
+    observed: Observed<'a, B>,
+    limits: &'a Limits,
+    budget: Budget<'a>,
+    watch: &'a mut Watch<'w>,
+    states: Vec<SpecState<B::State>>,
+    known: FxHashMap<(Fingerprint, Values), u32>,
+    sets: Vec<Rc<[u32]>>,
+    set_ids: FxHashMap<Rc<[u32]>, u32>,
+    /// The set that a set leads to by a step to these values.
+    moves: FxHashMap<(u32, Values), Option<u32>>,
+    bounds: Vec<Bound>,
+    /// Steps of the specification.
+    steps: u64,
+    /// Pairs and steps of the program.
+    pairs: u64,
+    program_steps: u64,
+}
+
+impl<'a, 'w, B: Semantics> Spec<'a, 'w, B> {
+    fn new(observed: Observed<'a, B>, limits: &'a Limits, watch: &'a mut Watch<'w>) -> Self {
+        Self {
+            observed,
+            limits,
+            budget: Budget::new(limits),
+            watch,
+            pairs: 0,
+            program_steps: 0,
+            states: Vec::new(),
+            known: FxHashMap::default(),
+            sets: Vec::new(),
+            set_ids: FxHashMap::default(),
+            moves: FxHashMap::default(),
+            bounds: Vec::new(),
+            steps: 0,
+        }
+    }
+
+    /// The states that a run may be in at first, if it starts with these values.
+    fn start(&mut self, values: &Values) -> Option<u32> {
+        self.observed.program.back_to(0);
+        if is_discarded(self.observed.program) {
+            return None;
+        }
+        let first = self.current();
+        let same = self.states[first as usize].values == *values;
+        same.then(|| self.closed(vec![first]))
+    }
+
+    /// The limit that has been reached, if one has.
+    fn over(&mut self) -> Option<Bound> {
+        let steps = self.steps + self.program_steps;
+        let counts = Counts {
+            steps,
+            events: steps,
+            states: Some(self.pairs + self.states.len() as u64),
+            ..Counts::default()
+        };
+        let stepped = self.budget.may_step(steps).break_value();
+        stepped.or_else(|| self.budget.look(counts, self.watch).break_value())
+    }
+
+    /// The number of the current state.
+    fn current(&mut self) -> u32 {
+        let program = &*self.observed.program;
+        let values: Values = (self.observed.values)(program).into();
+        let key = (program.fingerprint(), Rc::clone(&values));
+        if let Some(&known) = self.known.get(&key) {
+            return known;
+        }
+        let number = self.states.len() as u32;
+        self.states.push(SpecState {
+            state: program.state(),
+            values,
+            is_final: program.is_final(),
+            next: None,
+        });
+        self.known.insert(key, number);
+        number
+    }
+
+    /// The states after one; none of them where a limit has been reached.
+    fn next(&mut self, of: u32) -> Rc<[u32]> {
+        if let Some(next) = &self.states[of as usize].next {
+            return Rc::clone(next);
+        }
+        if !self.bounds.is_empty() {
+            return Rc::default();
+        }
+        if let Some(bound) = self.over() {
+            self.bounds.push(bound);
+            return Rc::default();
+        }
+        let state = self.states[of as usize].state.clone();
+        self.observed.program.restore(&state);
+        let mut ways: Vec<ScheduledStep> = Vec::new();
+        each_step(self.observed.program, &mut |_, step| {
+            ways.push(step.clone())
+        });
+        let mut next = Vec::new();
+        for step in ways {
+            let program = &mut *self.observed.program;
+            let made = match program.processes().find(&step.process) {
+                Some(process) => program.step(process, &step.outcomes).is_ok(),
+                None => false,
+            };
+            assert!(made, "a step can be made again");
+            self.steps += 1;
+            match lost(self.observed.program, self.limits) {
+                Some(bound) => self.bounds.push(bound),
+                None if is_discarded(self.observed.program) => {}
+                None => next.push(self.current()),
+            }
+            self.observed.program.back_to(0);
+        }
+        next.sort_unstable();
+        next.dedup();
+        let next: Rc<[u32]> = next.into();
+        self.states[of as usize].next = Some(Rc::clone(&next));
+        next
+    }
+
+    /// These states, which have the same values, and all that steps lead to which are not observed.
+    fn closed(&mut self, mut all: Vec<u32>) -> u32 {
+        let mut seen: FxHashSet<u32> = all.iter().copied().collect();
+        let mut at = 0;
+        while at < all.len() {
+            let here = all[at];
+            at += 1;
+            for &next in self.next(here).iter() {
+                let same = self.states[next as usize].values == self.states[here as usize].values;
+                if same && seen.insert(next) {
+                    all.push(next);
+                }
+            }
+        }
+        all.sort_unstable();
+        let set: Rc<[u32]> = all.into();
+        if let Some(&known) = self.set_ids.get(&set) {
+            return known;
+        }
+        let number = self.sets.len() as u32;
+        self.sets.push(Rc::clone(&set));
+        self.set_ids.insert(set, number);
+        number
+    }
+
+    /// Where a step to these values leads to, which are others than before; none: nowhere.
+    fn follow(&mut self, set: u32, values: &Values) -> Option<u32> {
+        let key = (set, Rc::clone(values));
+        if let Some(&known) = self.moves.get(&key) {
+            return known;
+        }
+        let mut after = Vec::new();
+        for &state in Rc::clone(&self.sets[set as usize]).iter() {
+            let next = self.next(state);
+            let fits = |next: &&u32| self.states[**next as usize].values == *values;
+            after.extend(next.iter().filter(fits).copied());
+        }
+        after.sort_unstable();
+        after.dedup();
+        let found = (!after.is_empty()).then(|| self.closed(after));
+        self.moves.insert(key, found);
+        found
+    }
+
+    /// Whether a run that is in one of these states may end there.
+    fn may_end(&self, set: u32) -> bool {
+        let mut all = self.sets[set as usize].iter();
+        all.any(|&state| self.states[state as usize].is_final)
+    }
+}
+
+/// A state of the program with a set of states of the specification.
+struct Pair<S> {
+    state: S,
+    values: Values,
+    set: u32,
+    /// The pair before it, and the step; none for the first.
+    by: Option<(u32, ScheduledStep)>,
+    depth: u64,
+}
+
+struct Search<'a, 'w, A: Semantics, B: Semantics> {
+    program: Observed<'a, A>,
+    spec: Spec<'a, 'w, B>,
+    limits: &'a Limits,
+    met: FxHashSet<(Fingerprint, Values, u32)>,
+    pairs: Vec<Pair<A::State>>,
+    bounds: Vec<Bound>,
+    steps: u64,
+}
+
+impl<A: Semantics, B: Semantics> Search<'_, '_, A, B> {
+    fn run(&mut self) -> Option<(Schedule, Excess)> {
+        self.program.program.back_to(0);
+        if is_discarded(self.program.program) {
+            return None;
+        }
+        let values: Values = (self.program.values)(self.program.program).into();
+        let Some(set) = self.spec.start(&values) else {
+            return Some((Schedule::default(), Excess::Start));
+        };
+        if let Some(excess) = self.arrive(values, set, None) {
+            return Some((Schedule::default(), excess));
+        }
+        let mut at = 0;
+        while at < self.pairs.len() {
+            self.spec.pairs = self.pairs.len() as u64;
+            self.spec.program_steps = self.steps;
+            if let Some(bound) = self.spec.over() {
+                self.bounds.push(bound);
+                return None;
+            }
+            if let Some(found) = self.expand(at as u32) {
+                return Some(found);
+            }
+            at += 1;
+        }
+        None
+    }
+
+    /// Makes every step from a pair.
+    fn expand(&mut self, from: u32) -> Option<(Schedule, Excess)> {
+        let pair = &self.pairs[from as usize];
+        let (state, last, set) = (pair.state.clone(), Rc::clone(&pair.values), pair.set);
+        let depth = pair.depth;
+        self.program.program.restore(&state);
+        let mut ways: Vec<ScheduledStep> = Vec::new();
+        each_step(self.program.program, &mut |_, step| ways.push(step.clone()));
+        if self.limits.depth.is_some_and(|most| depth >= most) {
+            if !ways.is_empty() {
+                self.bounds.extend(self.limits.depth.map(Bound::MaxDepth));
+            }
+            return None;
+        }
+        for step in ways {
+            let program = &mut *self.program.program;
+            let made = match program.processes().find(&step.process) {
+                Some(process) => program.step(process, &step.outcomes).is_ok(),
+                None => false,
+            };
+            assert!(made, "a step can be made again");
+            self.steps += 1;
+            let lost = lost(program, self.limits);
+            let discarded = is_discarded(program);
+            let values: Values = (self.program.values)(program).into();
+            self.bounds.extend(lost);
+            if lost.is_none() && !discarded {
+                let after = match values == last {
+                    true => Some(set),
+                    false => self.spec.follow(set, &values),
+                };
+                let excess = match after {
+                    None => Some(Excess::Step),
+                    Some(set) => self.arrive(values, set, Some((from, step.clone()))),
+                };
+                if let Some(excess) = excess {
+                    let mut all = self.schedule(from);
+                    all.0.push(step);
+                    return Some((all, excess));
+                }
+            }
+            self.program.program.back_to(0);
+        }
+        None
+    }
+
+    /// Notes the current state of the program, if it is new with this set.
+    fn arrive(
+        &mut self,
+        values: Values,
+        set: u32,
+        by: Option<(u32, ScheduledStep)>,
+    ) -> Option<Excess> {
+        let program = &*self.program.program;
+        if program.is_final() && !self.spec.may_end(set) {
+            return Some(Excess::End);
+        }
+        let key = (program.fingerprint(), Rc::clone(&values), set);
+        if self.met.insert(key) {
+            let before = by.as_ref().map(|(before, _)| &self.pairs[*before as usize]);
+            let depth = before.map_or(0, |pair| pair.depth + 1);
+            self.pairs.push(Pair {
+                state: program.state(),
+                values,
+                set,
+                by,
+                depth,
+            });
+        }
+        None
+    }
+
+    /// The steps to a pair.
+    fn schedule(&self, mut pair: u32) -> Schedule {
+        let mut steps = Vec::new();
+        while let Some((before, step)) = &self.pairs[pair as usize].by {
+            steps.push(step.clone());
+            pair = *before;
+        }
+        steps.reverse();
+        Schedule(steps)
+    }
+}

@@ -1,0 +1,111 @@
+//! Ghost variables: steps write them and properties read them, and nothing that the program does
+//! depends on them.
+
+use mazurka_diagnostics::{Diagnostic, Span};
+use rustc_hash::FxHashSet;
+
+use super::Checker;
+use crate::check::hir::{Expr, ExprKind, Place, Program, Stmt, StmtKind};
+use crate::syntax::ast::{File, Item};
+
+impl Program {
+    /// Whether an expression reads a ghost variable, and where.
+    fn ghost_read(&self, expr: &Expr) -> Option<Span> {
+        let mut found = None;
+        expr.walk(&mut |e| match &e.kind {
+            ExprKind::Shared(var) | ExprKind::Element(var, _) if self.ghosts.contains(var) => {
+                found = found.or(Some(e.span));
+            }
+            _ => {}
+        });
+        found
+    }
+
+    fn is_ghost(&self, place: &Place) -> bool {
+        match place {
+            Place::Shared(var) | Place::Element(var, _) => self.ghosts.contains(var),
+            Place::Local(_) | Place::LocalElement(..) => false,
+        }
+    }
+
+    /// Whether an assignment is one of ghost variables, which belongs to the step before it.
+    pub fn assigns_ghosts(&self, places: &[Place]) -> bool {
+        !self.ghosts.is_empty() && places.iter().all(|place| self.is_ghost(place))
+    }
+}
+
+impl<'s> Checker<'s> {
+    /// Notes which variables are ghosts. All names must be declared.
+    pub(super) fn declare_ghosts(&mut self, file: &File<'s>) {
+        for item in &file.items {
+            let Item::Ghosts(names) = item else { continue };
+            for &name in names {
+                let vars = self.observed(name);
+                for &var in &vars {
+                    if self.program.vars[var.0 as usize].atomic {
+                        self.report(
+                            Diagnostic::new("M0443", name.span, "a ghost is not atomic")
+                                .label("no other step comes between it and the step before it")
+                                .help("leave `atomic` out"),
+                        );
+                    }
+                }
+                self.program.ghosts.extend(vars);
+            }
+        }
+    }
+
+    /// Checks that statements do with ghosts what they may.
+    pub(super) fn check_ghosts(&mut self) {
+        if self.program.ghosts.is_empty() {
+            return;
+        }
+        let program = &self.program;
+        let mut found = Vec::new();
+        let procedures = program.procedures.iter().map(|procedure| &procedure.body);
+        let processes = program.processes.iter().map(|process| &process.body);
+        for stmt in procedures.chain(processes).flatten() {
+            stmt.walk(&mut |stmt| found.extend(mistake(program, stmt)));
+        }
+        // Instances of a process have the same mistakes.
+        let mut seen = FxHashSet::default();
+        found.retain(|mistake| seen.insert(mistake.span));
+        self.diagnostics.extend(found);
+    }
+}
+
+fn mistake(program: &Program, stmt: &Stmt) -> Option<Diagnostic> {
+    if let StmtKind::Assign(places, _) = &stmt.kind
+        && places.iter().any(|place| program.is_ghost(place))
+    {
+        let mut chosen = None;
+        for value in stmt.exprs() {
+            value.walk(&mut |e| {
+                if matches!(e.kind, ExprKind::Choose(..) | ExprKind::Input) {
+                    chosen = Some(e.span);
+                }
+            });
+        }
+        let (span, message, help) = match chosen {
+            _ if !program.assigns_ghosts(places) || program.lowered.contains(&stmt.span) => (
+                stmt.span,
+                "a ghost is assigned together with something else",
+                "assign it in a statement of its own, behind this one: both are one step",
+            ),
+            Some(span) => (
+                span,
+                "a ghost is assigned in no step of its own, so nothing is chosen there",
+                "choose into a local before, and assign that",
+            ),
+            None => return None,
+        };
+        let mistake = Diagnostic::new("M0443", span, message).help(help);
+        return Some(mistake.label("expected an assignment of ghosts alone"));
+    }
+    let read = stmt.exprs().into_iter();
+    let span = read.filter_map(|e| program.ghost_read(e)).next()?;
+    let mistake = Diagnostic::new("M0442", span, "the program reads a ghost")
+        .label("only properties and assignments to ghosts may read it")
+        .help("declare it `var` if the program needs it; say what must hold with `invariant`");
+    Some(mistake)
+}

@@ -1,0 +1,167 @@
+//! `cover e`: a state in which e holds must be reachable.
+//!
+//! That is asked of the same program with `invariant !e`, whose failures alone count: a run that
+//! breaks it is the evidence, and where no run does, e is never reached. The other invariants stay:
+//! they halt processes as ever, so what is reached is reached in the program as it stands. Where e
+//! has no value (an index out of bounds, a division by zero) it does not hold, so the invariant is
+//! written over a form of e that always has one.
+
+use mazurka_core::record::Place;
+
+use super::{Code, Counting};
+use crate::check::hir::{BinaryOp, Expr, ExprKind, Program, Property, Type, UnaryOp};
+use crate::code::compile::compile;
+
+/// A `cover` as the file states it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cover {
+    /// Its name, if it has one.
+    pub name: Option<String>,
+    /// The condition, as it is written.
+    pub text: String,
+    /// Where it stands.
+    pub place: Place,
+}
+
+impl Code {
+    /// What the file says must be reachable.
+    ///
+    /// ```
+    /// let source = "var x: int = 0  cover one: x == 1  process { x := 1 }";
+    /// let program = mazurka_lang::load(source, &[]).unwrap();
+    /// let code = mazurka_lang::compile(&program, source).unwrap();
+    /// assert_eq!(code.covers()[0].text, "x == 1");
+    /// ```
+    pub fn covers(&self) -> Vec<Cover> {
+        let cover = |property: &Property| {
+            let text = property.expr.span.text(&self.source);
+            Cover {
+                name: property.name.clone(),
+                text: text.split_whitespace().collect::<Vec<_>>().join(" "),
+                place: self.place(property.span),
+            }
+        };
+        self.program.covers.iter().map(cover).collect()
+    }
+
+    /// The same program with one more property, that the condition of a `cover` never holds: it
+    /// fails where the condition is reached, and no other failure counts.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such `cover`.
+    #[must_use]
+    pub fn covering(&self, cover: usize) -> Self {
+        let mut program = Program::clone(&self.program);
+        let covered = program.covers[cover].clone();
+        let number = program.invariants.len() as u32;
+        program.invariants.push(Property {
+            expr: not(total(&self.program, covered.expr)),
+            ..covered
+        });
+        program.ensures.clear();
+        program.temporal.clear();
+        program.conditions.clear();
+        program.watched.clear();
+        program.covers.clear();
+        let code = compile(&program, &self.source);
+        let code =
+            code.unwrap_or_else(|_| unreachable!("a program with fewer properties is right"));
+        Self {
+            inputs: self.inputs.clone(),
+            fairness: self.fairness,
+            counting: Counting::Invariant(number),
+            ..code
+        }
+    }
+}
+
+fn expr(kind: ExprKind, like: &Expr) -> Expr {
+    Expr {
+        kind,
+        ty: Type::Bool,
+        span: like.span,
+    }
+}
+
+fn not(e: Expr) -> Expr {
+    let like = e.clone();
+    expr(ExprKind::Unary(UnaryOp::Not, Box::new(e)), &like)
+}
+
+fn binary(op: BinaryOp, a: Expr, b: Expr) -> Expr {
+    let like = a.clone();
+    expr(ExprKind::Binary(op, Box::new(a), Box::new(b)), &like)
+}
+
+fn and(a: Option<Expr>, b: Option<Expr>) -> Option<Expr> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(binary(BinaryOp::And, a, b)),
+        (known, other) => known.or(other),
+    }
+}
+
+/// A condition that holds where this one has a value and holds, and that always has a value.
+fn total(program: &Program, e: Expr) -> Expr {
+    match defined(program, &e) {
+        Some(defined) => binary(BinaryOp::And, defined, e),
+        None => e,
+    }
+}
+
+/// When an expression has a value, itself always with a value; none: always.
+fn defined(program: &Program, e: &Expr) -> Option<Expr> {
+    let constant = |value: i64, of: &Expr| Expr {
+        kind: ExprKind::Const(value),
+        ..of.clone()
+    };
+    let within = |index: &Expr, len: u32| {
+        let least = constant(0, index);
+        let above = match index.ty {
+            Type::Unsigned(_) => None,
+            _ => Some(binary(BinaryOp::Ge, index.clone(), least)),
+        };
+        let most = match index.ty {
+            Type::Signed(bits) => (1_i64 << (bits.min(63) - 1)) - 1,
+            Type::Unsigned(bits) => (1_i64 << bits.min(62)) - 1,
+            _ => i64::MAX,
+        };
+        let below = (i64::from(len) <= most)
+            .then(|| binary(BinaryOp::Lt, index.clone(), constant(len.into(), index)));
+        and(defined(program, index), and(above, below))
+    };
+    match &e.kind {
+        ExprKind::Const(_) | ExprKind::Local(_) | ExprKind::Shared(_) | ExprKind::Input => None,
+        ExprKind::Element(var, index) => {
+            within(index, program.vars[var.0 as usize].len.unwrap_or(1))
+        }
+        ExprKind::Table(table, index) => within(index, table.values.len() as u32),
+        // A property has no locals and chooses nothing.
+        ExprKind::LocalElement(_, index) => defined(program, index),
+        ExprKind::Unary(_, e) => defined(program, e),
+        ExprKind::Choose(a, b) => and(defined(program, a), defined(program, b)),
+        ExprKind::Binary(op @ (BinaryOp::And | BinaryOp::Or), a, b) => {
+            let decided = match op {
+                BinaryOp::And => not(Expr::clone(a)),
+                _ => Expr::clone(a),
+            };
+            let right = defined(program, b).map(|b| binary(BinaryOp::Or, decided, b));
+            and(defined(program, a), right)
+        }
+        ExprKind::Binary(op, a, b) => {
+            let divides = matches!(op, BinaryOp::Div | BinaryOp::Rem);
+            let nonzero = divides.then(|| binary(BinaryOp::Ne, Expr::clone(b), constant(0, b)));
+            and(and(defined(program, a), defined(program, b)), nonzero)
+        }
+        ExprKind::If(test, a, b) => {
+            let (left, right) = (defined(program, a), defined(program, b));
+            let truth = |known: Option<Expr>| known.unwrap_or_else(|| expr(ExprKind::Const(1), e));
+            let chosen = (left.is_some() || right.is_some()).then(|| {
+                let sides = [left, right].map(|side| Box::new(truth(side)));
+                let [left, right] = sides;
+                expr(ExprKind::If(test.clone(), left, right), e)
+            });
+            and(defined(program, test), chosen)
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! What a program refines, and the variables that it names.
+
+use mazurka_core::record::Place;
+use mazurka_diagnostics::Span;
+
+use super::Code;
+use crate::check::hir::Type;
+
+/// A variable, or one that a field of a variable stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VariablePart {
+    /// What follows the name: `.from`; nothing for a variable that is no `struct`.
+    pub rest: String,
+    /// The type of its elements.
+    pub ty: Type,
+    /// The sizes of its dimensions.
+    pub dims: Vec<u32>,
+    /// Its cells.
+    pub cells: std::ops::Range<u32>,
+}
+
+impl Code {
+    /// The parts of a shared variable: one, or those of a `struct`; none if there is no such name.
+    ///
+    /// ```
+    /// let source = "struct P { x: int, y: int }
+    ///     var p: P = P(x: 1, y: 2)  var q: int[2] = 0  process { skip }";
+    /// let program = mazurka_lang::load(source, &[]).unwrap();
+    /// let code = mazurka_lang::compile(&program, source).unwrap();
+    /// let rests: Vec<_> = code.parts_of("p").into_iter().map(|part| part.rest).collect();
+    /// assert_eq!(rests, [".x", ".y"]);
+    /// assert_eq!(code.parts_of("q")[0].cells, 2..4);
+    /// assert!(code.parts_of("r").is_empty());
+    /// ```
+    pub fn parts_of(&self, name: &str) -> Vec<VariablePart> {
+        let vars = self.program.vars.iter().zip(&self.first_cells);
+        let parts = vars.filter_map(|(var, &first)| {
+            let rest = var.name.strip_prefix(name)?;
+            let whole = rest.is_empty() || rest.starts_with('.');
+            (whole && !var.object).then(|| VariablePart {
+                rest: rest.to_owned(),
+                ty: var.ty,
+                dims: var.shape.dims.clone(),
+                cells: first..first + var.len.unwrap_or(1),
+            })
+        });
+        parts.collect()
+    }
+
+    /// A place in the text.
+    pub fn place_of(&self, span: Span) -> Place {
+        self.place(span)
+    }
+}

@@ -1,0 +1,293 @@
+//! `include "file.maz"`: a text with the files that it names.
+//!
+//! A file stands behind the line that names it, between marks that say where everything comes from
+//! ([`mazurka_diagnostics::mark`]), so all later stages know one text. What cannot be included
+//! leaves a mark with the reason, which the parser reports where it was asked for.
+
+use mazurka_diagnostics::{MARK, mark, refusal};
+
+use super::lexer::lex;
+use super::token::Kind;
+
+/// Files may include each other this deep.
+const DEEPEST: usize = 16;
+/// No program has more files.
+const MOST_FILES: usize = 200;
+/// No program is longer, in bytes.
+const LONGEST: usize = 16 << 20;
+
+/// The text of a program with all files that it includes. `read` gives the text of a file, whose
+/// name is relative to the folder of the program, or says why there is none.
+///
+/// A file that was included before is not included again. What cannot be included is a mistake that
+/// [`load`](crate::load) reports.
+///
+/// ```
+/// use mazurka_lang::{expand, load};
+/// let source = "include \"lib/one.maz\"\nprocess { x := N }\n";
+/// let text = expand(source, &mut |name| match name {
+///     "lib/one.maz" => Ok("include \"two.maz\"\nvar x: int = 0".to_owned()),
+///     "lib/two.maz" => Ok("const N = 2".to_owned()),
+///     _ => Err("there is no such file".to_owned()),
+/// });
+/// assert!(load(&text, &[]).is_ok());
+/// let text = expand("include \"../x.maz\"\n", &mut |_| Ok(String::new()));
+/// assert_eq!(load(&text, &[]).unwrap_err()[0].code, "M0431");
+/// ```
+pub fn expand(source: &str, read: &mut dyn FnMut(&str) -> Result<String, String>) -> String {
+    let mut expansion = Expansion {
+        read,
+        open: Vec::new(),
+        known: Vec::new(),
+        text: String::new(),
+    };
+    expansion.file("", source);
+    expansion.text
+}
+
+struct Expansion<'r> {
+    read: &'r mut dyn FnMut(&str) -> Result<String, String>,
+    /// The files that are being read, each included by the one before it.
+    open: Vec<String>,
+    known: Vec<String>,
+    text: String,
+}
+
+/// An `include` of a file.
+struct Include<'s> {
+    path: &'s str,
+    /// The byte behind its line.
+    line_end: usize,
+    /// Whether nothing else follows on the line.
+    alone: bool,
+}
+
+impl Expansion<'_> {
+    fn file(&mut self, name: &str, source: &str) {
+        // No file has marks of its own: then this is a character that the lexer refuses.
+        let source = source.replace(MARK, "\u{1f}");
+        let mut at = 0;
+        for include in includes(&source) {
+            self.text += &source[at..include.line_end];
+            at = include.line_end;
+            if !self.text.ends_with('\n') {
+                self.text.push('\n');
+            }
+            match self.included(name, &include) {
+                Ok(Some((path, text))) => {
+                    self.text += &mark(&path, 1);
+                    self.open.push(path.clone());
+                    self.file(&path, &text);
+                    self.open.pop();
+                    if !self.text.ends_with('\n') {
+                        self.text.push('\n');
+                    }
+                }
+                Ok(None) => {}
+                Err(reason) => {
+                    self.text += &refusal(&reason);
+                    continue;
+                }
+            }
+            let next = source[..at].matches('\n').count() + 1;
+            self.text += &mark(name, next);
+        }
+        self.text += &source[at..];
+    }
+
+    /// The name and the text of a file; none if it is there already.
+    fn included(
+        &mut self,
+        by: &str,
+        include: &Include<'_>,
+    ) -> Result<Option<(String, String)>, String> {
+        let path = include.path;
+        if !include.alone {
+            return Err("nothing but a comment may follow it on the line".to_owned());
+        }
+        below(path)?;
+        let path = match by.rsplit_once('/') {
+            Some((folder, _)) => format!("{folder}/{path}"),
+            None => path.to_owned(),
+        };
+        if self.open.contains(&path) {
+            return Err(format!("`{path}` includes itself"));
+        }
+        if self.known.contains(&path) {
+            return Ok(None);
+        }
+        if self.open.len() >= DEEPEST {
+            return Err(format!("files include each other more than {DEEPEST} deep"));
+        }
+        if self.known.len() >= MOST_FILES {
+            return Err(format!("a program has at most {MOST_FILES} files"));
+        }
+        let text = (self.read)(&path)?;
+        if self.text.len().saturating_add(text.len()) > LONGEST {
+            return Err(format!(
+                "the files are longer than {LONGEST} bytes together"
+            ));
+        }
+        self.known.push(path.clone());
+        Ok(Some((path, text)))
+    }
+}
+
+/// Refuses a path that may lead out of the folder, or means different files on different machines.
+fn below(path: &str) -> Result<(), String> {
+    let odd = |part: &str| part.is_empty() || part == "." || part == "..";
+    if path.split('/').any(odd) || path.contains(['\\', ':', '\n']) {
+        return Err(
+            "a path leads down from the folder of this file: `locks/ticket.maz`".to_owned(),
+        );
+    }
+    match path.ends_with(".maz") {
+        true => Ok(()),
+        false => Err("the name of a program ends in `.maz`".to_owned()),
+    }
+}
+
+/// The includes of a file, outside of all blocks.
+fn includes(source: &str) -> Vec<Include<'_>> {
+    if !source.contains("include") {
+        return Vec::new();
+    }
+    let tokens = lex(source, &mut Vec::new());
+    let mut depth = 0_usize;
+    let mut found = Vec::new();
+    for (at, token) in tokens.iter().enumerate() {
+        match token.kind {
+            Kind::LBrace => depth += 1,
+            Kind::RBrace => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        let Some(file) = tokens.get(at + 1).filter(|next| next.kind == Kind::Str) else {
+            continue;
+        };
+        if depth > 0 || token.kind != Kind::Ident || token.span.text(source) != "include" {
+            continue;
+        }
+        let path = file.span.text(source).trim_matches('"');
+        let end = file.span.end as usize;
+        let rest = &source[end..];
+        let line = rest.split_inclusive('\n').next().unwrap_or("");
+        let behind = line.trim().trim_start_matches(';').trim_start();
+        found.push(Include {
+            path,
+            line_end: end + line.len(),
+            alone: behind.is_empty() || behind.starts_with("//"),
+        });
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::expand;
+    use crate::load;
+
+    /// The reason why the first of some files cannot be read; each includes what its text says.
+    fn refused(files: &[(&str, &str)]) -> String {
+        let read = &mut |name: &str| {
+            let found = files.iter().find(|(known, _)| *known == name);
+            found.map_or_else(
+                || Err(format!("there is no file `{name}`")),
+                |(_, text)| Ok((*text).to_owned()),
+            )
+        };
+        let text = expand(files[0].1, read);
+        let mistakes = load(&text, &[]).expect_err("a mistake");
+        assert_eq!(mistakes[0].code, "M0431", "{mistakes:#?}");
+        mistakes[0].label.clone()
+    }
+
+    #[test]
+    fn only_files_below_are_included() {
+        for path in [
+            "../a.maz",
+            "/a.maz",
+            "b/../a.maz",
+            "./a.maz",
+            "b//a.maz",
+            "",
+            "c:a.maz",
+        ] {
+            let text = format!("include \"{path}\"\n");
+            let why = refused(&[("", &text), (path, "")]);
+            assert!(why.starts_with("a path leads down"), "{path}: {why}");
+        }
+        assert!(refused(&[("", "include \"a\"\n"), ("a", "")]).contains("`.maz`"));
+        let missing = refused(&[("", "include \"a.maz\"")]);
+        assert_eq!(missing, "there is no file `a.maz`");
+    }
+
+    #[test]
+    fn cycles_and_depth_are_refused() {
+        let one = ("", "include \"a.maz\"");
+        let cycle = refused(&[
+            one,
+            ("a.maz", "include \"b.maz\""),
+            ("b.maz", "include \"a.maz\""),
+        ]);
+        assert_eq!(cycle, "`a.maz` includes itself");
+        let deep = expand("include \"a.maz\"", &mut |name| {
+            Ok(format!("include \"a{name}\""))
+        });
+        let mistakes = load(&deep, &[]).expect_err("a mistake");
+        assert!(mistakes[0].label.contains("16 deep"), "{mistakes:#?}");
+        let large = expand("include \"a.maz\"", &mut |_| Ok(" ".repeat(17 << 20)));
+        let mistakes = load(&large, &[]).expect_err("a mistake");
+        assert!(mistakes[0].label.contains("bytes"), "{mistakes:#?}");
+        let beside = refused(&[("", "include \"a.maz\" var x: int = 0"), ("a.maz", "")]);
+        assert!(beside.contains("on the line"), "{beside}");
+    }
+
+    #[test]
+    fn a_file_is_included_once_and_its_mistakes_are_told_there() {
+        let text = expand(
+            "include \"a.maz\"\ninclude \"b.maz\"\nprocess { x := y }",
+            &mut |name| {
+                Ok(match name {
+                    "a.maz" => "include \"b.maz\"\n\nvar y: int = z\n".to_owned(),
+                    _ => "var x: int = 0".to_owned(),
+                })
+            },
+        );
+        assert_eq!(text.matches("var x").count(), 1);
+        let mistakes = load(&text, &[]).expect_err("a mistake");
+        let span = mistakes[0].span;
+        assert_eq!(
+            (span.file(&text), span.line_column(&text)),
+            (Some("a.maz"), (3, 14))
+        );
+        let last = mazurka_diagnostics::Span {
+            start: text.find("x := y").unwrap() as u32,
+            end: text.len() as u32,
+        };
+        assert_eq!((last.file(&text), last.line_column(&text)), (None, (3, 11)));
+    }
+
+    #[test]
+    fn a_text_without_a_folder_includes_nothing() {
+        let mistakes = load("include \"a.maz\"\nprocess { skip }", &[]).expect_err("a mistake");
+        assert_eq!(mistakes.len(), 1);
+        assert_eq!(mistakes[0].code, "M0431");
+        // The word is a name elsewhere.
+        assert!(
+            load(
+                "var include: int = 0 process { include := include + 1 }",
+                &[]
+            )
+            .is_ok()
+        );
+    }
+
+    #[test]
+    fn files_cannot_make_marks() {
+        let forged = "\u{1e}7 other.maz\nvar x: int = 0 process { x := y }";
+        let text = expand(forged, &mut |_| Err(String::new()));
+        let mistakes = load(&text, &[]).expect_err("mistakes");
+        assert_eq!(mistakes[0].code, "M0001");
+        assert_eq!(mistakes[0].span.line_column(&text), (1, 1));
+    }
+}

@@ -1,0 +1,49 @@
+//! `refines "other.maz" via { x -> y, m.from -> z }`
+
+use super::super::ast::{Dotted, Item};
+use super::super::token::Kind;
+use super::{Parse, Parser};
+
+impl<'s> Parser<'s> {
+    /// The declaration, at its first word, with a string behind it.
+    pub(super) fn refines(&mut self) -> Parse<Item<'s>> {
+        let start = self.token().span;
+        self.bump();
+        let help = "write `refines \"other.maz\" via { x -> y }`";
+        let Some(file) = self.string() else {
+            return Err(self.unexpected_with("the name of a file", Some(help.to_owned())));
+        };
+        if !self.at_word("via") {
+            return Err(self.unexpected_with("`via`", Some(help.to_owned())));
+        }
+        self.bump();
+        self.expect(Kind::LBrace, " after `via`")?;
+        let mut via = Vec::new();
+        while !self.at(Kind::RBrace) {
+            let ours = self.dotted()?;
+            if !self.at(Kind::Minus) || self.kind_after(1) != Kind::Gt {
+                return Err(self.unexpected_with("`->`", Some(help.to_owned())));
+            }
+            self.bump();
+            self.bump();
+            via.push((ours, self.dotted()?));
+            if !self.eat(Kind::Comma) {
+                break;
+            }
+        }
+        self.expect(Kind::RBrace, " or `,` after the variable")?;
+        let span = start.to(self.previous());
+        Ok(Item::Refines { file, via, span })
+    }
+
+    /// A name, and fields of it.
+    fn dotted(&mut self) -> Parse<Dotted> {
+        let first = self.name("the name of a shared variable")?;
+        let mut name = first.text.to_owned();
+        while self.eat(Kind::Dot) {
+            name.push('.');
+            name += self.name("the name of a field")?.text;
+        }
+        Ok((name, first.span.to(self.previous())))
+    }
+}

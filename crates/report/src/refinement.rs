@@ -1,0 +1,27 @@
+//! What a program refines, and what was looked at for that.
+
+use mazurka_core::record::{Record, RefinementAnswer};
+
+use crate::{View, bounds, counted};
+
+/// A line about the refinement, if one was decided.
+pub(crate) fn refinement(record: &Record, view: &View) -> String {
+    let Some(stated) = &record.refinement else {
+        return String::new();
+    };
+    let (paint, file) = (view.paint, &stated.file);
+    let pairs = counted(stated.pairs, "state", "states");
+    let states = counted(stated.states, "state", "states");
+    let looked = format!("{pairs} with those of {states} of the specification");
+    match stated.answer {
+        RefinementAnswer::Holds => format!("{} {file} ({looked})\n", paint.good("refines:")),
+        RefinementAnswer::Broken => {
+            format!("{} {file} ({looked})\n", paint.bad("does not refine:"))
+        }
+        RefinementAnswer::Open => {
+            let limits: Vec<String> = stated.bounds.iter().map(bounds::name).collect();
+            let open = paint.unsure("not known to refine:");
+            format!("{open} {file} ({looked}; {})\n", limits.join(", "))
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Objects in blocks of the heap: no step is needed to tell them apart.
+
+use std::sync::atomic::{AtomicU32 as Real, Ordering::Relaxed};
+
+use mazurka_rt::sync::atomic::Ordering::SeqCst;
+use mazurka_rt::sync::atomic::{AtomicPtr, AtomicU32};
+use mazurka_rt::sync::{Arc, Mutex};
+use mazurka_rt::{Builder, Memory, Summary, thread};
+
+/// Explores under interleavings and as graphs.
+fn both(program: fn()) -> [Summary; 2] {
+    [Memory::Sc, Memory::Rc11].map(|memory| {
+        let quiet = Builder {
+            quiet: true,
+            ..Builder::default()
+        };
+        quiet.memory(memory).check(program)
+    })
+}
+
+fn expect(program: fn(), executions: u64) {
+    for summary in both(program) {
+        assert!(summary.is_complete(), "{summary}");
+        assert_eq!(summary.executions, executions, "{summary}");
+    }
+}
+
+fn each(count: usize, body: impl Fn(usize) + Clone + Send + 'static) {
+    let threads = (0..count).map(|at| {
+        let body = body.clone();
+        thread::spawn(move || body(at))
+    });
+    for thread in threads.collect::<Vec<_>>() {
+        thread.join().unwrap();
+    }
+}
+
+#[test]
+fn elements_of_a_vector_are_apart() {
+    expect(
+        || {
+            let all: Arc<Vec<_>> = Arc::new((0..4).map(|_| AtomicU32::new(0)).collect());
+            each(4, move |at| all[at].store(1, SeqCst));
+        },
+        1,
+    );
+}
+
+#[test]
+fn locks_of_a_boxed_slice_are_apart() {
+    // Two threads on each lock.
+    expect(
+        || {
+            let all: Arc<Box<[_]>> = Arc::new((0..2).map(|_| Mutex::new(0)).collect());
+            each(4, move |at| *all[at / 2].lock().unwrap() += 1);
+        },
+        4,
+    );
+}
+
+#[test]
+fn vectors_of_one_place_are_apart() {
+    expect(
+        || {
+            let make = || (0..2).map(|_| AtomicU32::new(0)).collect::<Vec<_>>();
+            let all = Arc::new([make(), make(), make()]);
+            each(3, move |at| {
+                all[at][0].store(1, SeqCst);
+                all[(at + 1) % 3][1].store(1, SeqCst);
+            });
+        },
+        1,
+    );
+}
+
+/// A node of a list, as lock-free code has them.
+struct Node {
+    value: AtomicU32,
+}
+
+/// Each thread makes a node and hands it over by a pointer of its own.
+#[test]
+fn nodes_are_named_by_the_thread_that_made_them() {
+    expect(
+        || {
+            let slots: Arc<Vec<AtomicPtr<Node>>> =
+                Arc::new((0..2).map(|_| AtomicPtr::default()).collect());
+            let shared = slots.clone();
+            each(2, move |at| {
+                let node = Box::into_raw(Box::new(Node {
+                    value: AtomicU32::new(0),
+                }));
+                // SAFETY: the node is freed at the end of the model.
+                #[allow(unsafe_code)]
+                unsafe {
+                    (*node).value.store(1, SeqCst);
+                }
+                shared[at].store(node, SeqCst);
+            });
+            for slot in slots.iter() {
+                // SAFETY: both threads have been joined.
+                #[allow(unsafe_code)]
+                let node = unsafe { Box::from_raw(slot.load(SeqCst)) };
+                assert_eq!(node.value.load(SeqCst), 1);
+            }
+        },
+        1,
+    );
+}
+
+/// A block that only some executions ask for shifts the numbers of those after it. Then threads
+/// register with objects as they do without this allocator, which costs executions.
+#[test]
+fn blocks_of_some_executions_alone_do_no_harm() {
+    static RUNS: Real = Real::new(0);
+    for memory in [Memory::Sc, Memory::Rc11] {
+        RUNS.store(0, Relaxed);
+        let quiet = Builder {
+            quiet: true,
+            ..Builder::default()
+        };
+        let summary = quiet.memory(memory).check(|| {
+            if RUNS.fetch_add(1, Relaxed) % 2 == 1 {
+                std::mem::forget(std::hint::black_box(Vec::<AtomicU32>::with_capacity(2)));
+            }
+            let all: Arc<Vec<_>> = Arc::new((0..2).map(|_| AtomicU32::new(0)).collect());
+            each(2, move |at| {
+                all[at].fetch_add(1, SeqCst);
+                all[1 - at].fetch_add(1, SeqCst);
+            });
+        });
+        assert!(summary.is_complete(), "{summary}");
+        assert!(summary.executions >= 3, "{summary}");
+    }
+}
