@@ -174,6 +174,9 @@ impl Watch {
     /// execution repeats. A loop that gives up ends the search.
     fn is_deadlock(&mut self, end: &mut End<'_, &mut WeakProgram>) -> ControlFlow<(), bool> {
         let (graph, program) = end.graph_and_program();
+        if program.waits_in_vain() {
+            return ControlFlow::Continue(false);
+        }
         let last = |loc| graph.final_value(loc);
         let spinning = program.spinning();
         if !spinning.iter().all(|&it| program.has_seen_all(it, last)) {
@@ -193,6 +196,10 @@ impl<'p> Visitor<&'p mut WeakProgram> for Watch {
     fn end(&mut self, end: &mut End<'_, &'p mut WeakProgram>) -> ControlFlow<()> {
         match end.ending() {
             Ending::Blocked | Ending::Discarded => {
+                self.explored.blocked += 1;
+                ControlFlow::Continue(())
+            }
+            Ending::Failed if end.program().waits_in_vain() => {
                 self.explored.blocked += 1;
                 ControlFlow::Continue(())
             }
