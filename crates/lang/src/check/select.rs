@@ -101,13 +101,23 @@ impl<'s> Body<'_, 's> {
 
     /// The statements of an alternative: what belongs to the step of a condition, and the others.
     fn alternative(&mut self, body: &[ast::Stmt<'s>], joins: bool) -> (Vec<Stmt>, Vec<Stmt>) {
-        let list = match body {
-            [only] => match &only.kind {
-                ast::StmtKind::Block(list) => &list[..],
-                _ => body,
-            },
-            _ => body,
-        };
+        let mut list = body;
+        // Braces around all of it change nothing, with a label or without.
+        while let [only] = list {
+            let mut inner = only;
+            while let ast::StmtKind::Labelled(_, labelled) = &inner.kind {
+                inner = labelled;
+            }
+            let ast::StmtKind::Block(block) = &inner.kind else {
+                break;
+            };
+            let mut named = only;
+            while let ast::StmtKind::Labelled(name, labelled) = &named.kind {
+                self.label(*name, labelled.span);
+                named = labelled;
+            }
+            list = block;
+        }
         // What is no step does not part the choice from what it guards.
         let mut quiet = list.iter();
         let quiet = quiet.position(|stmt| !is_print(stmt) && !self.assigns_ghosts(stmt));

@@ -17,6 +17,9 @@ fn a_text_does_not_part_a_choice_from_what_it_guards() {
         "free := false",
         "print \"took\"; free := false",
         "{ print \"took\"; free := false }",
+        "{ { free := false } }",
+        "taking: { free := false }",
+        "taking: here: { there: { print \"took\"; free := false } }",
         "print \"1\"; here: print \"2\"; there: free := false",
         "print \"took\"; atomic { free := false }",
     ] {
