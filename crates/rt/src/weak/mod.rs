@@ -10,9 +10,9 @@
 //!   before), and each run keeps the bits of its writes. The initial write is 0.
 //! - *Primitives* are built from accesses to locations of their own, as real ones are: a mutex is a
 //!   lock of the engine, an `RwLock` several, a `Once` and a park permit are updates that wait,
-//!   waiting threads await a token. Where a primitive has a state in real memory (who waits, the messages
-//!   of a channel), every operation is an update of one location, and rf orders these updates.
-//!   Their orderings are only as strong as what the primitive promises: two sends do not
+//!   waiting threads await a token. Where a primitive has a state in real memory (who waits, the
+//!   messages of a channel), every operation is an update of one location, and rf orders these
+//!   updates. Their orderings are only as strong as what the primitive promises: two sends do not
 //!   synchronise.
 //! - *Plain accesses* (`cell::UnsafeCell`) are events, so that the engine finds races before they
 //!   happen.
