@@ -177,7 +177,9 @@ impl Program {
         }
         if let Some((schedule, excess)) = found.broken {
             options.show();
-            let run = retell(&mut machine, &schedule).run;
+            // The other one is in the middle of its states.
+            let mut fresh = Machine::new(code.clone(), limits.local);
+            let run = retell(&mut fresh, &schedule).run;
             record
                 .witnesses
                 .push(self.excess(run, stated, excess, code));
