@@ -11,7 +11,7 @@ use super::token::Kind;
 
 /// Files may include each other this deep.
 const DEEPEST: usize = 16;
-/// No program has more files.
+/// No program includes more files.
 const MOST_FILES: usize = 200;
 /// No program is longer, in bytes.
 const LONGEST: usize = 16 << 20;
@@ -120,9 +120,10 @@ impl Expansion<'_> {
             return Err(format!("files include each other more than {DEEPEST} deep"));
         }
         if self.known.len() >= MOST_FILES {
-            return Err(format!("a program has at most {MOST_FILES} files"));
+            return Err(format!("a program includes at most {MOST_FILES} files"));
         }
         let text = (self.read)(&path)?;
+        let text = text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned();
         if self.text.len().saturating_add(text.len()) > LONGEST {
             return Err(format!(
                 "the files are longer than {LONGEST} bytes together"

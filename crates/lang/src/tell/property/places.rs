@@ -73,11 +73,16 @@ pub(super) fn check(code: &Code, process: &ProcessPath, line: usize) -> Result<(
         return Ok(());
     }
     let s = if lines.len() == 1 { "" } else { "s" };
-    let (line, lines) = (shown_line(code, line), shown(code, &lines));
+    // Lines beyond the program's own file have no number where it includes others.
+    let place = match line {
+        usize::MAX => "there".to_owned(),
+        line => format!("in line {}", shown_line(code, line)),
+    };
+    let lines = shown(code, &lines);
     Err(match lines.is_empty() {
-        true => format!("process {name} makes no step, in line {line} or elsewhere"),
+        true => format!("process {name} makes no step, {place} or elsewhere"),
         false => format!(
-            "process {name} has no step that begins in line {line}; its steps begin in line{s} {}",
+            "process {name} has no step that begins {place}; its steps begin in line{s} {}",
             listed(lines)
         ),
     })
