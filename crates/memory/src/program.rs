@@ -306,8 +306,8 @@ pub trait Program {
     /// Makes the pending access of a thread.
     fn answer(&mut self, thread: ThreadId, value: Value);
 
-    /// Makes the next accesses of a thread as it has made them in an earlier run. Real code may make
-    /// them without a pause.
+    /// Makes the next accesses of a thread as it has made them in an earlier run. Real code may
+    /// make them without a pause.
     fn answer_again(&mut self, thread: ThreadId, known: &[Known]) {
         for known in known {
             if !known.fits(self.pending(thread)) {

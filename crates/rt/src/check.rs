@@ -16,6 +16,7 @@ use crate::builder::{Builder, Summary};
 use crate::inputs::Rivals;
 use crate::report::{self, Report};
 use crate::simulate::{Simulator, Stop};
+use crate::verdict::{at_caller, end_test};
 use crate::weak::Refused;
 use crate::world::world;
 use crate::{facts, hook, inputs, say, weak};
@@ -186,19 +187,21 @@ impl Builder {
             call: "replay",
         };
         let body = test_body(f);
-        if let Some(replay) = self.replay_for(about.place) {
-            return self.follow_any(body, replay, &about);
-        }
-        self.under_model(
-            |this, orders| {
-                let mut simulator = this.simulator(body.clone());
-                let goal = |_: &_| Goal::Violation(Kinds::FAULTS);
-                let (found, cut) = this.search(&mut simulator, orders, goal, &mut ())?;
-                this.judge(&mut simulator, &found, &about);
-                Ok(this.summary(&simulator, &found, cut, orders))
-            },
-            |this, memory| this.check_weakly(body.clone(), memory, None, &about),
-        )
+        at_caller(|| {
+            if let Some(replay) = self.replay_for(about.place) {
+                return self.follow_any(body, replay, &about);
+            }
+            self.under_model(
+                |this, orders| {
+                    let mut simulator = this.simulator(body.clone());
+                    let goal = |_: &_| Goal::Violation(Kinds::FAULTS);
+                    let (found, cut) = this.search(&mut simulator, orders, goal, &mut ())?;
+                    this.judge(&mut simulator, &found, &about);
+                    Ok(this.summary(&simulator, &found, cut, orders))
+                },
+                |this, memory| this.check_weakly(body.clone(), memory, None, &about),
+            )
+        })
     }
 
     /// Explores interleavings, execution graphs, or what the orderings of the program ask for:
@@ -249,13 +252,15 @@ impl Builder {
             call: "replay",
         };
         let f = Rc::new(f);
-        if let Some(replay) = self.replay_for(about.place) {
-            return self.follow_any(observed(f).0, replay, &about);
-        }
-        self.under_model(
-            |this, orders| this.compare(observed(f.clone()), orders, &about),
-            |this, memory| this.compare_weakly(observed(f.clone()), memory, &about),
-        )
+        at_caller(|| {
+            if let Some(replay) = self.replay_for(about.place) {
+                return self.follow_any(observed(f).0, replay, &about);
+            }
+            self.under_model(
+                |this, orders| this.compare(observed(f.clone()), orders, &about),
+                |this, memory| this.compare_weakly(observed(f.clone()), memory, &about),
+            )
+        })
     }
 
     /// Explores interleavings and compares results.
@@ -287,7 +292,7 @@ impl Builder {
             let texts = |number: usize| results.text(number);
             let report = report::differ(&mut simulator, &one, &other, texts);
             drop(simulator);
-            panic!("{report}");
+            end_test!("{report}");
         }
         Ok(self.summary(&simulator, &found, cut, orders))
     }
@@ -309,36 +314,40 @@ impl Builder {
     /// });
     /// assert_eq!((found.executions, found.results.len()), (2, 2));
     /// ```
+    #[track_caller]
     pub fn outcomes<T, F>(&self, f: F) -> Outcomes<T>
     where
         T: PartialEq + 'static,
         F: Fn() -> T + Send + Sync + 'static,
     {
         let f = Rc::new(f);
-        self.under_model(
-            |this, orders| {
-                let (body, results) = observed(f.clone());
-                let unwinding = Builder {
-                    unwinds: true,
-                    ..this.clone()
-                };
-                let mut simulator = unwinding.observer(body, &results);
-                let goal = |_: &_| Goal::Everything;
-                let (found, _) = this.search(&mut simulator, orders, goal, &mut ())?;
-                let rounds_left_out = simulator.inner(|inner| inner.loops.unexplored());
-                drop(simulator);
-                Ok(Outcomes {
-                    rounds_left_out,
-                    results: results.take(),
-                    executions: found.counts.traces.unwrap_or(found.counts.executions),
-                    deadlocks: found.counts.deadlocks,
-                    failures: found.counts.failures,
-                    bounds: found.bounds,
-                    blocked: found.counts.blocked,
-                })
-            },
-            |this, memory| this.outcomes_weakly(observed(f.clone()), memory),
-        )
+        let explore = || {
+            self.under_model(
+                |this, orders| {
+                    let (body, results) = observed(f.clone());
+                    let unwinding = Builder {
+                        unwinds: true,
+                        ..this.clone()
+                    };
+                    let mut simulator = unwinding.observer(body, &results);
+                    let goal = |_: &_| Goal::Everything;
+                    let (found, _) = this.search(&mut simulator, orders, goal, &mut ())?;
+                    let rounds_left_out = simulator.inner(|inner| inner.loops.unexplored());
+                    drop(simulator);
+                    Ok(Outcomes {
+                        rounds_left_out,
+                        results: results.take(),
+                        executions: found.counts.traces.unwrap_or(found.counts.executions),
+                        deadlocks: found.counts.deadlocks,
+                        failures: found.counts.failures,
+                        bounds: found.bounds,
+                        blocked: found.counts.blocked,
+                    })
+                },
+                |this, memory| this.outcomes_weakly(observed(f.clone()), memory),
+            )
+        };
+        at_caller(explore)
     }
 
     /// Makes a program of a closure whose results are numbered.
@@ -426,7 +435,7 @@ impl Builder {
         if self.max_decisions.is_none()
             && let Some(&bound) = bounds.find(|b| matches!(b, Bound::MaxLocal(_)))
         {
-            panic!(
+            end_test!(
                 "mazurka: not complete after {executions} executions: {}\nIs there a loop that an input decides how often to go round? \
                  Use input_in, or set max_decisions.",
                 crate::builder::explain(bound)
@@ -458,7 +467,7 @@ impl Builder {
     pub(crate) fn say(&self, summary: Summary) -> Summary {
         let searched = !summary.random && self.replay.is_none();
         if self.require_complete && searched && !summary.is_complete() {
-            panic!(
+            end_test!(
                 "{summary}\nmazurka: the search must be complete (MAZURKA_REQUIRE_COMPLETE, Builder::require_complete)"
             );
         }
@@ -473,18 +482,18 @@ impl Builder {
         let (schedule, inputs) = inputs::split(text);
         let schedule: Schedule = match schedule.parse() {
             Ok(schedule) => schedule,
-            Err(error) => panic!("mazurka: this is no schedule: {error}"),
+            Err(error) => end_test!("mazurka: this is no schedule: {error}"),
         };
         let mut values = Vec::new();
         for word in inputs.split_whitespace() {
             match facts::give(simulator, word) {
                 Ok(true) => {}
                 Ok(false) => values.push(word),
-                Err(error) => panic!("mazurka: this cannot be replayed: {error}"),
+                Err(error) => end_test!("mazurka: this cannot be replayed: {error}"),
             }
         }
         if let Err(error) = inputs::give(simulator, &values.join(" ")) {
-            panic!("mazurka: this cannot be replayed: {error}");
+            end_test!("mazurka: this cannot be replayed: {error}");
         }
         simulator.start_anew();
         let most = self.limits().depth();
@@ -510,7 +519,7 @@ impl Builder {
             unreachable!("orderings are accepted");
         };
         if let Some((step, thread)) = misfit {
-            panic!(
+            end_test!(
                 "mazurka: the schedule does not fit: thread {thread} cannot make step {step}. Is this the program that it was \
                  printed for?"
             );
@@ -522,7 +531,7 @@ impl Builder {
         let violation = violation.or_else(|| stuck.then(|| report::deadlock(simulator, &schedule)));
         if let Some(violation) = violation {
             let report = Report::new(simulator, &schedule, &violation);
-            panic!("{}", report.text(1, about));
+            end_test!("{}", report.text(1, about));
         }
         self.say(Summary {
             executions: 1,
@@ -587,7 +596,7 @@ where
 pub(crate) fn too_long(bounds: &[Bound], executions: u64) {
     let mut bounds = bounds.iter();
     if let Some(&bound) = bounds.find(|b| matches!(b, Bound::MaxDepth(_))) {
-        panic!(
+        end_test!(
             "mazurka: not complete after {executions} executions: {}\nIs there a loop that waits for another thread without \
              `yield_now` or `spin_loop`, or that changes something in every round? If not, set max_depth.",
             crate::builder::explain(bound)
@@ -608,14 +617,14 @@ pub(crate) fn fail(
         report::evidence(simulator, &schedule, &violation)
     }));
     match tried {
-        Ok(report) => panic!("{}", report.text(executions, about)),
+        Ok(report) => end_test!("{}", report.text(executions, about)),
         Err(payload) => match payload.downcast::<Stop>() {
             Ok(stop) => {
                 let how = match *stop {
                     Stop::Diverged(how) => how,
                     Stop::Restart | Stop::Refused(_) | Stop::Weak => "something new was met".into(),
                 };
-                panic!("{}", report::divergence(&how));
+                end_test!("{}", report::divergence(&how));
             }
             Err(other) => resume_unwind(other),
         },
@@ -646,9 +655,9 @@ pub(crate) fn persevere<R>(
             Stop::Diverged(_) if simulator.inner(|inner| inner.names.blocks.distrust()) => {
                 simulator.start_anew();
             }
-            Stop::Diverged(how) => panic!("{}", report::divergence(&how)),
+            Stop::Diverged(how) => end_test!("{}", report::divergence(&how)),
             Stop::Weak => return Err(WeakOrder),
-            Stop::Refused(what) => panic!("mazurka: this cannot be explored: {what}"),
+            Stop::Refused(what) => end_test!("mazurka: this cannot be explored: {what}"),
         }
     }
 }

@@ -1,12 +1,13 @@
 //! The heap blocks of an execution, and the names of the objects in them.
 //!
-//! Objects in a `Vec` or a `Box` are made at one place of the source, and the place cannot tell them
-//! apart. Without more knowledge a thread has to register with such an object before it uses it
-//! (names.rs), and the order of these steps multiplies the executions: five of them become 150 for
-//! two threads with three atomics in one `Vec`. So the allocator tells where blocks are. A block is
-//! named by the thread that asked for it, by its size, and by the number of blocks of this size that
-//! the thread had asked for before; an object by its block, its offset, and the number of objects
-//! named there before. These are functions of what the thread has done, as the names of `Arc`s are.
+//! Objects in a `Vec` or a `Box` are made at one place of the source, and the place cannot tell
+//! them apart. Without more knowledge a thread has to register with such an object before it uses
+//! it (names.rs), and the order of these steps multiplies the executions: five of them become 150
+//! for three threads with three atomics in one `Vec`. So the allocator tells where blocks are. A
+//! block is named by the thread that asked for it, by its size, and by the number of blocks of this
+//! size that the thread had asked for before; an object by its block, its offset, and the number of
+//! objects named there before. These are functions of what the thread has done, as the names of
+//! `Arc`s are.
 //!
 //! A block that is asked for in the first execution only, say by a cache of a library, would shift
 //! the numbers of those after it. Then an execution that is run again differs, which searches
@@ -22,9 +23,10 @@ use rustc_hash::FxHashMap;
 use crate::names::{Meta, Pool};
 use crate::world::{Inner, World, world};
 
-/// An allocator that tells models where the blocks of the heap are, so that they can tell objects in
-/// a `Vec` or a `Box` apart. With the feature `heap`, which is on by default, it is the allocator of
-/// the program. A program that has another one turns the feature off and puts this one around it.
+/// An allocator that tells models where the blocks of the heap are, so that they can tell objects
+/// in a `Vec` or a `Box` apart. With the feature `heap`, which is on by default, it is the allocator
+/// of the program. A program that has another one turns the feature off and puts this one around
+/// it.
 ///
 /// ```
 /// use std::alloc::{GlobalAlloc, Layout, System};

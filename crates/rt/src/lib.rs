@@ -95,6 +95,7 @@ pub mod thread;
 mod trap;
 #[cfg(feature = "symbolic")]
 mod unknowns;
+mod verdict;
 mod waiting;
 mod weak;
 mod world;

@@ -38,6 +38,7 @@ impl Inner {
             chosen: None,
             watched_ends: false,
             guarded: false,
+            readers: Default::default(),
             weak: false,
             refused: None,
             spun: false,

@@ -11,17 +11,17 @@
 //!   the thread that made the `Arc`, the number of `Arc`s it had made before, the offset, and the
 //!   number of objects used at that offset before (arc/regions.rs).
 //! - If a place makes only one object, the place is its name.
-//! - If it makes several, those in a block of the heap are named by the block, if the allocator tells
-//!   where blocks are (heap.rs).
+//! - If it makes several, those in a block of the heap are named by the block, if the allocator
+//!   tells where blocks are (heap.rs).
 //! - Otherwise naming is a step. A place that makes several objects has a *registry*, a cell of its
 //!   own. A thread that uses such an object for the first time first makes a step that writes the
 //!   registry and nothing else. If the object has no name yet, this step names it by the place, the
 //!   thread, and the number of objects that the thread has named there before. Before the first
 //!   step of the program no such step is needed, since nothing can run in between.
 //!
-//! Why these names are functions of the trace: a name by place, by `Arc` or by block depends on what
-//! one thread did in its own order, and on what happened to one piece of memory, whose successive
-//! owners are ordered (otherwise they raced). In the last case the registry is an ordinary shared
+//! Why these names are functions of the trace: a name by place, by `Arc` or by block depends on
+//! what one thread did in its own order, and on what happened to one piece of memory, whose
+//! successive owners are ordered (otherwise they raced). In the last case the registry is a shared
 //! object: all steps that touch it conflict, and the trace orders them. Such a step has the same
 //! claims whether or not the object has a name, so that reversing a race with it gives the same
 //! step.

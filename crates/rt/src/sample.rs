@@ -21,6 +21,7 @@ use crate::check::test_body;
 use crate::check::{Orders, WeakOrder, fail, persevere};
 use crate::report;
 use crate::simulate::Simulator;
+use crate::verdict::at_caller;
 
 /// Runs a closure under `executions` random schedules.
 ///
@@ -98,28 +99,31 @@ impl Builder {
         }
         let most = self.max_executions.unwrap_or(u64::MAX).min(executions);
         let body = test_body(f);
-        self.under_model(
-            |this, orders| {
-                this.draw(
-                    body.clone(),
-                    (most, executions),
-                    picker.clone(),
-                    (orders, &about),
-                )
-            },
-            |this, memory| {
-                let drawing = Self {
-                    max_executions: Some(most),
-                    ..this.clone()
-                };
-                let random = Random::new(self.seed);
-                let drawn = match depth {
-                    None => Drawing::from(random),
-                    Some(depth) => Drawing::by_priorities(random, depth),
-                };
-                drawing.check_weakly(body.clone(), memory, Some(drawn), &about)
-            },
-        )
+        let explore = || {
+            self.under_model(
+                |this, orders| {
+                    this.draw(
+                        body.clone(),
+                        (most, executions),
+                        picker.clone(),
+                        (orders, &about),
+                    )
+                },
+                |this, memory| {
+                    let drawing = Self {
+                        max_executions: Some(most),
+                        ..this.clone()
+                    };
+                    let random = Random::new(self.seed);
+                    let drawn = match depth {
+                        None => Drawing::from(random),
+                        Some(depth) => Drawing::by_priorities(random, depth),
+                    };
+                    drawing.check_weakly(body.clone(), memory, Some(drawn), &about)
+                },
+            )
+        };
+        at_caller(explore)
     }
 
     /// Draws interleavings: at most so many of those that were asked for.

@@ -37,7 +37,7 @@ use crate::spin::Spin;
 use crate::spurious::SpuriousEvents;
 use crate::statics::Twins;
 use crate::trap::Watch;
-use crate::weak::{Asking, Chosen};
+use crate::weak::{Asking, Chosen, Readers};
 
 /// A location in the user's source.
 pub(crate) type Place = &'static Location<'static>;
@@ -314,6 +314,8 @@ pub(crate) struct Inner {
     pub watched_ends: bool,
     /// Whether some steps wait for a condition.
     pub guarded: bool,
+    /// What is known of `RwLock`s, under a memory model.
+    pub readers: Readers,
     /// Whether an ordering weaker than sequential consistency was asked for.
     pub weak: bool,
     /// The orderings of a search for others, under a memory model.

@@ -112,7 +112,7 @@ fn what_cannot_be_included_is_refused() {
         let said = mazurka(&["check", &folder.file("in/main.maz")]);
         assert_eq!(said.code, 3, "{path}: {said:?}");
         assert!(
-            said.err.contains(why) && said.err.contains("M0440"),
+            said.err.contains(why) && said.err.contains("M0431"),
             "{path}: {said:?}"
         );
     }

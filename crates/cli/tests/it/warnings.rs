@@ -163,3 +163,16 @@ fn an_array_takes_its_size_and_its_values_from_outside() {
     let said = with_input(&["check", "-", "--set=id=[2,4,1,3]"], source);
     assert!(said.code == 3 && said.err.contains("M0504"), "{said:?}");
 }
+
+#[test]
+fn an_alternative_that_is_never_chosen_does_not_wait() {
+    let source = "var x: int = 0  chan c[2]: int
+process { select { c ! choose(0..2) |> skip [] x == 1 |> x := 1 } }";
+    let said = with_input(&["check", "-"], source);
+    assert!(
+        said.err.contains("`x == 1 |> x := 1` is never taken")
+            && said.err.contains("no execution chooses it"),
+        "{said:?}"
+    );
+    assert!(!said.err.contains("waits for ever"), "{said:?}");
+}

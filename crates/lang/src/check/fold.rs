@@ -66,12 +66,8 @@ fn exact(op: BinaryOp, a: i128, b: i128) -> Option<i128> {
         BinaryOp::Mul => a.checked_mul(b)?,
         BinaryOp::Div => a.checked_div(b)?,
         BinaryOp::Rem => a.checked_rem(b)?,
-        BinaryOp::BitAnd => a & b,
-        BinaryOp::BitOr => a | b,
-        BinaryOp::BitXor => a ^ b,
-        // As for a type that is wide enough; what depends on the width is left for it.
-        BinaryOp::Shl if (0..64).contains(&b) => a.checked_mul(1 << b)?,
-        BinaryOp::Shr if (0..64).contains(&b) => a >> b,
+        // These depend on the width, which only a type has.
+        BinaryOp::BitAnd | BinaryOp::BitOr | BinaryOp::BitXor => return None,
         BinaryOp::Shl | BinaryOp::Shr => return None,
         BinaryOp::Eq => (a == b).into(),
         BinaryOp::Ne => (a != b).into(),
@@ -115,6 +111,38 @@ fn wrap(value: i128, ty: Type) -> Option<i64> {
 mod tests {
     use super::wrap;
     use crate::check::hir::Type;
+
+    /// Constants are of the type of their context before bits are shifted out of it.
+    #[test]
+    fn constants_have_the_width_of_their_context() {
+        let value = |ty: &str, e: &str| {
+            let source = format!("const A = 1 const B = 8 var r: {ty} = 0 process {{ r := {e} }}");
+            let program = crate::load(&source, &[]).map_err(|mistakes| mistakes[0].code)?;
+            let code = crate::compile(&program, &source).expect("a small program");
+            let mut machine = crate::Machine::new(std::sync::Arc::new(code), 1000);
+            let run = "0".parse().expect("a schedule");
+            let told = mazurka_core::Narrator::narrate(&mut machine, &run).expect("a run");
+            Ok::<String, &str>(told.state[0].value.clone())
+        };
+        for (ty, e, wanted) in [
+            ("u8", "1 << 8 >> 8", Ok("0")),
+            ("u8", "A << B >> B", Ok("0")),
+            ("u8", "255 << 4 >> 4", Ok("15")),
+            ("i8", "64 << 1 >> 1", Ok("-64")),
+            ("i8", "1 << 7 >> 7", Ok("-1")),
+            ("u8", "1 << 8", Ok("0")),
+            ("i8", "1 << 7", Ok("-128")),
+            ("i64", "1 << 63 >> 63", Ok("-1")),
+            ("u8", "~0 & 300 - 50", Ok("250")),
+            ("u8", "300 & 255", Err("M0305")),
+            ("u8", "256 >> 1", Err("M0305")),
+            ("u8", "(200 + 100) >> 1", Err("M0305")),
+            ("int", "1 << 3", Err("M0315")),
+        ] {
+            let found = value(ty, e);
+            assert_eq!(found.as_deref().map_err(|code| *code), wanted, "{ty}: {e}");
+        }
+    }
 
     #[test]
     fn wraps_as_the_machine_does() {

@@ -6,7 +6,7 @@
 
 use mazurka_diagnostics::{Diagnostic, Span};
 
-use super::body::Body;
+use super::body::{Body, Meaning};
 use super::records::number;
 use super::synchronise::{Blocking, assign_all, binary, local, truth};
 use crate::check::hir::{BinaryOp, Expr, ExprKind, LocalId, Place, Stmt, StmtKind, Type};
@@ -101,18 +101,29 @@ impl<'s> Body<'_, 's> {
 
     /// The statements of an alternative: what belongs to the step of a condition, and the others.
     fn alternative(&mut self, body: &[ast::Stmt<'s>], joins: bool) -> (Vec<Stmt>, Vec<Stmt>) {
-        let list = match body {
-            [only] => match &only.kind {
-                ast::StmtKind::Block(list) => &list[..],
-                _ => body,
-            },
-            _ => body,
-        };
-        // A text to print is no step, so it does not part the choice from what it guards.
-        let prints = list.iter().take_while(|stmt| is_print(stmt)).count();
-        let joined = match joins && list.get(prints).is_some_and(is_simple) {
-            true => prints + 1,
-            false => 0,
+        let mut list = body;
+        // Braces around all of it change nothing, with a label or without.
+        while let [only] = list {
+            let mut inner = only;
+            while let ast::StmtKind::Labelled(_, labelled) = &inner.kind {
+                inner = labelled;
+            }
+            let ast::StmtKind::Block(block) = &inner.kind else {
+                break;
+            };
+            let mut named = only;
+            while let ast::StmtKind::Labelled(name, labelled) = &named.kind {
+                self.label(*name, labelled.span);
+                named = labelled;
+            }
+            list = block;
+        }
+        // What is no step does not part the choice from what it guards.
+        let mut quiet = list.iter();
+        let quiet = quiet.position(|stmt| !is_print(stmt) && !self.assigns_ghosts(stmt));
+        let joined = match quiet {
+            Some(quiet) if joins && is_simple(&list[quiet]) => quiet + 1,
+            _ => 0,
         };
         let (mut first, mut rest) = (Vec::new(), Vec::new());
         for (at, stmt) in list.iter().enumerate() {
@@ -122,6 +133,34 @@ impl<'s> Body<'_, 's> {
             }
         }
         (first, rest)
+    }
+
+    /// Whether a statement assigns ghost variables alone.
+    fn assigns_ghosts(&mut self, stmt: &ast::Stmt<'s>) -> bool {
+        let places = match &stmt.kind {
+            ast::StmtKind::Labelled(_, inner) => return self.assigns_ghosts(inner),
+            ast::StmtKind::Assign(places, _) => places,
+            _ => return false,
+        };
+        if self.c.program.ghosts.is_empty() {
+            return false;
+        }
+        places.iter().all(|place| {
+            let (ast::ExprKind::Name(name)
+            | ast::ExprKind::Index(name, _)
+            | ast::ExprKind::Path(name, _)) = &place.kind
+            else {
+                return false;
+            };
+            let name = *name;
+            let shared = matches!(self.peek(name), Some(Meaning::Var(_) | Meaning::Record(_)));
+            let vars = match shared {
+                true => self.c.observed(name),
+                false => Vec::new(),
+            };
+            let ghosts = &self.c.program.ghosts;
+            !vars.is_empty() && vars.iter().all(|var| ghosts.contains(var))
+        })
     }
 
     fn selected_way(

@@ -188,7 +188,7 @@ impl<'s> Body<'_, 's> {
 
     /// Notes where a statement with a label stands. A process that is started several times, or a
     /// procedure, has it once.
-    fn label(&mut self, name: Name<'s>, span: Span) {
+    pub(super) fn label(&mut self, name: Name<'s>, span: Span) {
         let known = self.c.program.labels.insert(name.text.to_owned(), span);
         if let Some(first) = known.filter(|first| *first != span) {
             self.report(

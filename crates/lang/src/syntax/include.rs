@@ -32,7 +32,7 @@ const LONGEST: usize = 16 << 20;
 /// });
 /// assert!(load(&text, &[]).is_ok());
 /// let text = expand("include \"../x.maz\"\n", &mut |_| Ok(String::new()));
-/// assert_eq!(load(&text, &[]).unwrap_err()[0].code, "M0440");
+/// assert_eq!(load(&text, &[]).unwrap_err()[0].code, "M0431");
 /// ```
 pub fn expand(source: &str, read: &mut dyn FnMut(&str) -> Result<String, String>) -> String {
     let mut expansion = Expansion {
@@ -197,7 +197,7 @@ mod tests {
         };
         let text = expand(files[0].1, read);
         let mistakes = load(&text, &[]).expect_err("a mistake");
-        assert_eq!(mistakes[0].code, "M0440", "{mistakes:#?}");
+        assert_eq!(mistakes[0].code, "M0431", "{mistakes:#?}");
         mistakes[0].label.clone()
     }
 
@@ -271,7 +271,7 @@ mod tests {
     fn a_text_without_a_folder_includes_nothing() {
         let mistakes = load("include \"a.maz\"\nprocess { skip }", &[]).expect_err("a mistake");
         assert_eq!(mistakes.len(), 1);
-        assert_eq!(mistakes[0].code, "M0440");
+        assert_eq!(mistakes[0].code, "M0431");
         // The word is a name elsewhere.
         assert!(
             load(

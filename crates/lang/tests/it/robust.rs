@@ -1,15 +1,21 @@
 //! Whatever stands in a file: no panic, an end, and places that lie in the file.
 
-use mazurka_lang::load;
+use mazurka_lang::{expand, load};
 use proptest::prelude::*;
 
 // What cargo-fuzz calls, too.
 #[path = "../../../../fuzz/src/maz.rs"]
 mod maz;
 
-/// Loads it and looks at every place that is mentioned.
+/// Loads it and looks at every place that is mentioned; the same for a text that includes it.
 fn check(source: &str) {
     maz::read(source);
+    if source.contains("include") || source.contains('\u{1e}') {
+        let text = expand(source, &mut |_| Ok(source.to_owned()));
+        maz::read(&text);
+        let main = "include \"b.maz\"\nprocess { skip }";
+        maz::read(&expand(main, &mut |_| Ok(text.clone())));
+    }
 }
 
 const VALID: &[&str] = &[
@@ -45,6 +51,12 @@ process { (x == 0 or b) ▷ x := 2*x ◁ y == 1 ▷ (x := 3; y := 4) }
 process { x < 3 |>* x := x + 1; let h = spawn { y := choose(0..3) }; join h }
 process { for i in 0..3 { if x == i { end } else if b { skip } else { assert x > -1, \"é\" } } }
 process { let t = input(); atomic { x := if t > 0 then 1 else -1; error \"no\" } }",
+    "chan c[2]: u8
+semaphore s = 1
+var w: u8 = 1
+process { while true { select { w & 3 == 1 |> print \"{w}\"; w := ~w << 1 [] c ? w |> break
+  [] acquire(s) |> release(s) [] else |> here: w := w >> 1 ^ 7 | 1 } } }
+process { c ! w + 1 }",
 ];
 
 /// Words, signs and blanks of a program, so that mutations respect token borders.
@@ -72,7 +84,8 @@ fn any_token() -> impl Strategy<Value = String> {
         await if then else while for in let spawn join atomic unlock assert assume error input \
         choose true False at int bool u8 i64 x y a p q 0 1 7 300 18446744073709551615 ( ) [ ] { } \
         ( ) { } , ; : .. := = == != < <= > >= + - * / % ! && || |> |>* <| ▷ ◁ ▷* ∧ ∨ ¬ ≤ ↦ and not \
-        & | += ++ \"s\" \" // /* */ @ é statement access";
+        & | ^ ~ << >> += ++ \"s\" \" // /* */ @ é statement access select print break include \
+        \"a.maz\" [] ? chan \u{1e}1 \u{1e}!";
     let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
     prop::sample::select(words)
 }

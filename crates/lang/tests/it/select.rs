@@ -17,6 +17,9 @@ fn a_text_does_not_part_a_choice_from_what_it_guards() {
         "free := false",
         "print \"took\"; free := false",
         "{ print \"took\"; free := false }",
+        "{ { free := false } }",
+        "taking: { free := false }",
+        "taking: here: { there: { print \"took\"; free := false } }",
         "print \"1\"; here: print \"2\"; there: free := false",
         "print \"took\"; atomic { free := false }",
     ] {
@@ -31,6 +34,12 @@ fn a_text_does_not_part_a_choice_from_what_it_guards() {
             .expect("the assignment to x");
         assert_eq!(machine.status(ProcessId(0)), Status::Ended, "{body}");
     }
+    // Nor does a ghost.
+    let source = "var free: bool = true ghost var g: int = 0 ensures g == 1 \
+        process { select { free |> g := 1; free := false [] else |> end } }";
+    let run = machine(source).narrate(&"0=0".parse().unwrap()).unwrap();
+    let state: Vec<&str> = run.state.iter().map(|binding| &*binding.value).collect();
+    assert_eq!(state, ["false", "1"]);
     // What stands behind `else` belongs to the step too, and is shown with it.
     let source =
         "var x: int = 0 process { select { x == 1 |> skip [] else |> print \"{x}\"; x := 2 } }";

@@ -143,3 +143,45 @@ fn peterson_needs_more_than_release_and_acquire() {
     let told = counts.map(|counts| (counts.complete, counts.discarded));
     assert_eq!(told, [(22, 8), (4, 6)]);
 }
+
+/// A message races unless both sides order it: by stores and loads, fences, or updates.
+#[test]
+fn messages_race_unless_both_sides_order_them() {
+    let raised = [
+        (true, "flag.store(1, release)"),
+        (true, "fence(release); flag.store(1, relaxed)"),
+        (true, "let u = flag.fetch_add(1, release)"),
+        (false, "flag.store(1, relaxed)"),
+        (false, "flag.store(1, relaxed); fence(release)"),
+        (false, "let u = flag.fetch_add(1, acquire)"),
+    ];
+    let seen = [
+        (true, "let s = flag.load(acquire)"),
+        (true, "let s = flag.load(relaxed); fence(acquire)"),
+        (true, "let s = flag.swap(2, acq_rel)"),
+        (false, "let s = flag.load(relaxed)"),
+        (false, "fence(acquire); let s = flag.load(relaxed)"),
+        (false, "let s = flag.swap(2, release)"),
+    ];
+    for (releases, raise) in raised {
+        for (acquires, sees) in seen {
+            let source = format!(
+                "atomicity access
+                 var data: int = 0  var flag: atomic int = 0
+                 process {{ data := 42; {raise} }}
+                 process {{ {sees}; if s == 1 {{ let d = data; assert d == 42 }} }}"
+            );
+            let program = load(&source, &[]).unwrap_or_else(|it| panic!("{source}: {it:?}"));
+            let code = Arc::new(compile(&program, &source).expect("code"));
+            let races = counts_of(&code, Memory::Rc11).races;
+            assert_eq!(races == 0, releases && acquires, "{raise} | {sees}");
+            for memory in [Memory::Ra, Memory::Tso, Memory::Sc] {
+                assert_eq!(
+                    counts_of(&code, memory).races,
+                    0,
+                    "{memory}: {raise} | {sees}"
+                );
+            }
+        }
+    }
+}

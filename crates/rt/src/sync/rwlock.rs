@@ -77,8 +77,8 @@ impl Inner {
     }
 }
 
-/// The value of its location while a thread writes, under a memory model; else it is the number of
-/// readers.
+/// Where readers are counted under a memory model (`weak/readers.rs`), the value of its location
+/// while a thread writes; else it is the number of readers.
 const WRITTEN: Value = -1;
 
 impl World {
@@ -86,6 +86,13 @@ impl World {
     /// it does if it waits.
     fn take_weakly(&self, cell: u32, waits: bool, pending: Pending) -> bool {
         let reads = pending.until == Until::Read(cell);
+        if self.readers_are_apart(waits) {
+            match reads {
+                true => self.lock_to_read(cell, pending),
+                false => self.lock_to_write(cell, pending),
+            }
+            return true;
+        }
         let next = |readers: Value| match reads {
             true => (readers >= 0).then_some(readers + 1),
             false => (readers == 0).then_some(WRITTEN),
@@ -101,7 +108,30 @@ impl World {
         next(before).is_some()
     }
 
-    /// Releases the lock.
+    /// Ends a read.
+    fn give_read_weakly(&self, cell: u32, pending: Pending) {
+        match self.readers_are_apart(true) {
+            true => self.unlock_read(cell, pending),
+            false => self.give_weakly(cell, &|readers| readers - 1, false, pending),
+        }
+    }
+
+    /// Ends a write. The function gives the real lock back.
+    fn give_write_weakly(
+        &self,
+        cell: u32,
+        dirty: bool,
+        pending: Pending,
+        give_back: impl FnOnce(),
+    ) {
+        if self.readers_are_apart(true) {
+            return self.unlock_write(cell, dirty, pending, give_back);
+        }
+        self.give_weakly(cell, &|_| 0, dirty, pending);
+        give_back();
+    }
+
+    /// Changes the number of readers.
     fn give_weakly(&self, cell: u32, next: &dyn Fn(Value) -> Value, dirty: bool, pending: Pending) {
         let orders = [MemoryOrder::Release, MemoryOrder::Relaxed];
         self.update(
@@ -276,7 +306,10 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
             };
             match world.memory {
                 None => world.turn(pending),
-                Some(_) => world.give_weakly(cell, &|_| 1, dirty, pending),
+                Some(_) => {
+                    world.readers_are_apart(false);
+                    world.give_weakly(cell, &|_| 1, dirty, pending);
+                }
             }
             let mut inner = world.inner.borrow_mut();
             inner.give(cell, dirty);
@@ -300,7 +333,7 @@ impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
         };
         match world.memory {
             None => world.turn(pending),
-            Some(_) => world.give_weakly(cell, &|readers| readers - 1, false, pending),
+            Some(_) => world.give_read_weakly(cell, pending),
         }
         drop(inner);
         world.inner.borrow_mut().give_back_read(cell);
@@ -323,11 +356,16 @@ impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
                 self.place,
             )
         };
+        let give_back = || {
+            self.lock.let_go(inner, !self.unwinding && panicking());
+            world.inner.borrow_mut().give(cell, self.dirty);
+        };
         match world.memory {
-            None => world.turn(pending),
-            Some(_) => world.give_weakly(cell, &|_| 0, self.dirty, pending),
+            None => {
+                world.turn(pending);
+                give_back();
+            }
+            Some(_) => world.give_write_weakly(cell, self.dirty, pending, give_back),
         }
-        self.lock.let_go(inner, !self.unwinding && panicking());
-        world.inner.borrow_mut().give(cell, self.dirty);
     }
 }

@@ -17,6 +17,7 @@ use crate::check::{Outcomes, Results, too_long};
 use crate::hook;
 use crate::report::{self, About, Report};
 use crate::simulate::Stop;
+use crate::verdict::end_test;
 use crate::world::world;
 
 /// Why a program is not explored under a memory model.
@@ -25,7 +26,7 @@ pub(crate) struct Refused(pub String);
 impl Refused {
     /// Fails: the memory model was asked for.
     pub fn fail(&self, memory: Memory) -> ! {
-        panic!(
+        end_test!(
             "mazurka: under {memory} this cannot be explored: {}\n\
              Ask for sequential consistency: Builder::memory(Memory::Sc), or MAZURKA_MEMORY=sc.",
             self.0
@@ -64,7 +65,7 @@ impl Builder {
                 let forbids = self.forbidding(program.body(), way.memory);
                 report.weak.extend(forbids);
             }
-            panic!("{}", report.text(explored.executions.max(1), about));
+            end_test!("{}", report.text(explored.executions.max(1), about));
         };
         self.few_decisions(&explored.bounds, explored.executions);
         if self.max_depth.is_none() {
@@ -121,7 +122,7 @@ impl Builder {
             let text = |number| results.text(number);
             let report = tell::differ(&mut program, memory, &explored.results, text);
             drop(program);
-            panic!("{report}");
+            end_test!("{report}");
         }
         Ok(self.weak_summary(&program, memory, &explored, false))
     }
@@ -189,7 +190,7 @@ impl Builder {
         let mut program = self.weak_program(body, memory);
         let schedule = match tell::read(&mut program, text) {
             Ok(schedule) => schedule,
-            Err(error) => panic!("mazurka: {error}"),
+            Err(error) => end_test!("mazurka: {error}"),
         };
         let explored = Explored {
             executions: 1,
@@ -207,18 +208,18 @@ impl Builder {
                     Some(fault) => {
                         let fault = (fault, schedule.clone());
                         if let Some(report) = tell_fault(&mut program, memory, &fault) {
-                            panic!("{}", report.text(1, about));
+                            end_test!("{}", report.text(1, about));
                         }
                     }
                     None => return self.weak_summary(&program, memory, &explored, false),
                 },
-                Ok(Err(error)) => panic!(
+                Ok(Err(error)) => end_test!(
                     "mazurka: the schedule does not fit: {error}. Is this the program that it was printed for?"
                 ),
                 Err(payload) => match payload.downcast::<Stop>().map(|stop| *stop) {
                     Ok(Stop::Restart | Stop::Weak) => {}
                     Ok(Stop::Refused(what)) => Refused(what).fail(memory),
-                    Ok(Stop::Diverged(how)) => panic!("{}", report::divergence(&how)),
+                    Ok(Stop::Diverged(how)) => end_test!("{}", report::divergence(&how)),
                     Err(other) => resume_unwind(other),
                 },
             }
@@ -255,12 +256,12 @@ pub(super) fn tell_fault(
     }
     match told {
         Ok(Ok(report)) => return Some(report),
-        Ok(Err(error)) => panic!("{}", report::divergence(&error)),
+        Ok(Err(error)) => end_test!("{}", report::divergence(&error)),
         Err(payload) => match payload.downcast::<Stop>().map(|stop| *stop) {
             Ok(Stop::Restart) => program.record(false),
-            Ok(Stop::Diverged(how)) => panic!("{}", report::divergence(&how)),
+            Ok(Stop::Diverged(how)) => end_test!("{}", report::divergence(&how)),
             Ok(Stop::Refused(_) | Stop::Weak) => {
-                panic!("{}", report::divergence("something new was met"))
+                end_test!("{}", report::divergence("something new was met"))
             }
             Err(other) => resume_unwind(other),
         },

@@ -10,6 +10,8 @@
 //! | `ends` | the end of a thread is an event: `is_finished` |
 //! | `count=0.1#3` | the count of the `Arc` that thread 0.1 made after three others is a location |
 //! | `weak=0.1#3` | so is the count of its weak references |
+//! | `reads=0.1,0.2` | these threads read some `RwLock` |
+//! | `tries` | an `RwLock` is tried or downgraded |
 //! | `wakes=1`, `polls=1`, `failures=1` | how often it may happen for no reason, in a thread |
 //! | `0.1#0=7` | the first input of thread 0.1 |
 //! | `heap` | objects are named by the blocks of the heap that they lie in |
@@ -38,6 +40,13 @@ pub(super) fn written(program: &WeakProgram) -> String {
         facts.extend(inner.spurious.settings());
         if inner.watched_ends {
             facts.push("ends".into());
+        }
+        if inner.readers.counted {
+            facts.push("tries".into());
+        } else if !inner.readers.threads.is_empty() {
+            let threads = inner.readers.threads.iter();
+            let paths = threads.map(|&thread| inner.names.paths[thread as usize].to_string());
+            facts.push(format!("reads={}", paths.collect::<Vec<_>>().join(",")));
         }
         for (thread, number) in inner.names.regions.counted_regions() {
             facts.push(format!("count={}#{number}", inner.names.paths[thread]));
@@ -73,6 +82,14 @@ pub(super) fn give(program: &mut WeakProgram, facts: &str) -> Result<(), String>
                 program.inner(|inner| inner.spins = inner.spins.max(spins));
             }
             "ends" => program.inner(|inner| inner.watched_ends = true),
+            "tries" => program.inner(|inner| inner.readers.counted = true),
+            "reads" => {
+                for path in value.split(',') {
+                    let path = path.parse().map_err(|_| misread())?;
+                    let thread = program.thread(&path).ok_or_else(misread)?;
+                    program.inner(|inner| inner.readers.threads.push(thread.0));
+                }
+            }
             "count" | "weak" => {
                 let (path, number) = value.split_once('#').ok_or_else(misread)?;
                 let path = path.parse().map_err(|_| misread())?;

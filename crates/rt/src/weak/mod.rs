@@ -9,10 +9,10 @@
 //!   atomic holds: the value of a write is its name (the thread, and how many writes it made
 //!   before), and each run keeps the bits of its writes. The initial write is 0.
 //! - *Primitives* are built from accesses to locations of their own, as real ones are: a mutex is a
-//!   lock of the engine, an `RwLock`, a `Once` and a park permit are updates that wait, waiting
-//!   threads await a token. Where a primitive has a state in real memory (who waits, the messages
-//!   of a channel), every operation is an update of one location, and rf orders these updates.
-//!   Their orderings are only as strong as what the primitive promises: two sends do not
+//!   lock of the engine, an `RwLock` several, a `Once` and a park permit are updates that wait,
+//!   waiting threads await a token. Where a primitive has a state in real memory (who waits, the
+//!   messages of a channel), every operation is an update of one location, and rf orders these
+//!   updates. Their orderings are only as strong as what the primitive promises: two sends do not
 //!   synchronise.
 //! - *Plain accesses* (`cell::UnsafeCell`) are events, so that the engine finds races before they
 //!   happen.
@@ -25,6 +25,7 @@
 //! | `program.rs` | the closure as a program of the engine |
 //! | `spin.rs` | loops that wait by looking again |
 //! | `wait.rs` | tokens of threads that wait for each other |
+//! | `readers.rs` | locks that several threads may read |
 //! | `search.rs` | searches, and what they find |
 //! | `check.rs` | verdicts |
 //! | `tell.rs` | reports and replays |
@@ -37,6 +38,7 @@ mod facts;
 mod inputs;
 mod orders;
 mod program;
+mod readers;
 mod search;
 mod spin;
 mod tell;
@@ -53,6 +55,7 @@ pub(crate) use check::Refused;
 pub(crate) use inputs::{Question, Questions};
 pub(crate) use orders::Chosen;
 pub use orders::{OrderingPlace, Orderings, orderings};
+pub(crate) use readers::Readers;
 use spin::{Round, Seen};
 pub(crate) use tell::split;
 

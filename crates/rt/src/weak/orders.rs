@@ -24,6 +24,7 @@ use super::program::WeakProgram;
 use super::search::{Explored, Way};
 use crate::builder::{Builder, explain};
 use crate::check::test_body;
+use crate::verdict::at_caller;
 use crate::world::{Place, World};
 
 /// Tells which orderings of a test are too weak, if it fails, or stronger than needed, if it
@@ -50,6 +51,7 @@ use crate::world::{Place, World};
 /// # Panics
 ///
 /// If the test cannot be explored under the model.
+#[track_caller]
 pub fn orderings<F, R>(f: F) -> Orderings
 where
     F: Fn() -> R + Send + Sync + 'static,
@@ -376,6 +378,7 @@ fn ordering_of(order: MemoryOrder) -> Ordering {
 impl Builder {
     /// Tells which orderings of a test are too weak or stronger than needed; see [`orderings()`].
     /// The limits on executions and steps are for each search, that on time for all together.
+    #[track_caller]
     pub fn orderings<F, R>(&self, f: F) -> Orderings
     where
         F: Fn() -> R + Send + Sync + 'static,
@@ -383,8 +386,10 @@ impl Builder {
     {
         let memory = self.graph_model().unwrap_or(Memory::Rc11);
         let asked = self.clone().memory(memory);
-        let advised = asked.advise(test_body(f), memory);
-        advised.unwrap_or_else(|refused| refused.fail(memory))
+        at_caller(|| {
+            let advised = asked.advise(test_body(f), memory);
+            advised.unwrap_or_else(|refused| refused.fail(memory))
+        })
     }
 
     /// Says which orderings would forbid what a test has failed with, if that is found soon.

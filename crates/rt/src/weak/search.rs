@@ -15,6 +15,7 @@ use super::program::WeakProgram;
 use crate::builder::Builder;
 use crate::report;
 use crate::simulate::Stop;
+use crate::verdict::end_test;
 
 /// A loop that gives up after more rounds than this is not explored.
 const MOST_ROUNDS: u32 = 16;
@@ -107,7 +108,7 @@ impl Builder {
                     }
                     // A test that did not ask for a model goes on without.
                     Ok(Stop::Diverged(how)) if self.memory.is_none() => return Err(how),
-                    Ok(Stop::Diverged(how)) => panic!("{}", report::divergence(&how)),
+                    Ok(Stop::Diverged(how)) => end_test!("{}", report::divergence(&how)),
                     Err(other) => resume_unwind(other),
                 },
             };
@@ -173,6 +174,9 @@ impl Watch {
     /// execution repeats. A loop that gives up ends the search.
     fn is_deadlock(&mut self, end: &mut End<'_, &mut WeakProgram>) -> ControlFlow<(), bool> {
         let (graph, program) = end.graph_and_program();
+        if program.waits_in_vain() {
+            return ControlFlow::Continue(false);
+        }
         let last = |loc| graph.final_value(loc);
         let spinning = program.spinning();
         if !spinning.iter().all(|&it| program.has_seen_all(it, last)) {
@@ -192,6 +196,10 @@ impl<'p> Visitor<&'p mut WeakProgram> for Watch {
     fn end(&mut self, end: &mut End<'_, &'p mut WeakProgram>) -> ControlFlow<()> {
         match end.ending() {
             Ending::Blocked | Ending::Discarded => {
+                self.explored.blocked += 1;
+                ControlFlow::Continue(())
+            }
+            Ending::Failed if end.program().waits_in_vain() => {
                 self.explored.blocked += 1;
                 ControlFlow::Continue(())
             }

@@ -575,3 +575,36 @@ fn a_replay_is_for_one_model() {
     let elsewhere = run("elsewhere.rs:1:1");
     assert!(elsewhere.contains("an update was lost"), "{elsewhere}");
 }
+
+/// The panic that ends a test is at the line of the test that calls us.
+#[test]
+fn the_panic_is_at_the_line_of_the_call() {
+    use std::panic::{Location, catch_unwind};
+    use std::sync::{Arc, Mutex, PoisonError};
+    let places: Arc<Mutex<Vec<(String, u32)>>> = Arc::default();
+    // Others panic too, meanwhile.
+    let (seen, before) = (places.clone(), std::panic::take_hook());
+    std::panic::set_hook(Box::new(move |info| {
+        let place = info.location().map_or((String::new(), 0), |place| {
+            (place.file().to_owned(), place.line())
+        });
+        let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.push(place);
+        before(info);
+    }));
+    let fails = || {
+        mazurka_rt::thread::spawn(|| panic!("as planned"))
+            .join()
+            .unwrap()
+    };
+    let here = Location::caller();
+    assert!(catch_unwind(|| mazurka_rt::model(fails)).is_err());
+    assert!(catch_unwind(|| mazurka_rt::check_random(fails, 3)).is_err());
+    let different = || mazurka_rt::choose(0..2);
+    assert!(catch_unwind(|| mazurka_rt::assert_deterministic(different)).is_err());
+    let seen = places.lock().unwrap_or_else(PoisonError::into_inner);
+    for line in [1, 2, 4].map(|below| here.line() + below) {
+        let wanted = (here.file().to_owned(), line);
+        assert!(seen.contains(&wanted), "{wanted:?} in {seen:?}");
+    }
+}

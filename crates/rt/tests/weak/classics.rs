@@ -151,11 +151,178 @@ fn loom_282() {
     fails("old data", || observed(Relaxed));
 }
 
+/// Raises a flag.
+type Raise = fn(&AtomicU32);
+/// Looks whether it is raised.
+type Sees = fn(&AtomicU32) -> bool;
+
+/// A message whose flag is raised and seen by these.
+fn message(raise: Raise, sees: Sees) {
+    let shared = Arc::new((Shared::new(0), AtomicU32::new(0)));
+    let theirs = shared.clone();
+    let writer = thread::spawn(move || {
+        theirs.0.set(42);
+        raise(&theirs.1);
+    });
+    if sees(&shared.1) {
+        assert_eq!(shared.0.get(), 42);
+    }
+    writer.join().unwrap();
+}
+
+/// Stores, fences and updates order a message if both sides do, and it races if only one does.
+#[test]
+fn a_message_needs_both_sides() {
+    let raised: [(bool, Raise); 7] = [
+        (true, |flag| flag.store(1, Release)),
+        (true, |flag| {
+            fence(Release);
+            flag.store(1, Relaxed);
+        }),
+        (true, |flag| _ = flag.fetch_add(1, Release)),
+        (false, |flag| flag.store(1, Relaxed)),
+        (false, |flag| {
+            flag.store(1, Relaxed);
+            fence(Release);
+        }),
+        (false, |flag| {
+            fence(Acquire);
+            flag.store(1, Relaxed);
+        }),
+        (false, |flag| _ = flag.fetch_add(1, Acquire)),
+    ];
+    let seen: [(bool, Sees); 8] = [
+        (true, |flag| flag.load(Acquire) == 1),
+        (true, |flag| {
+            let seen = flag.load(Relaxed) == 1;
+            fence(Acquire);
+            seen
+        }),
+        (true, |flag| flag.swap(2, AcqRel) == 1),
+        (true, |flag| {
+            flag.compare_exchange(1, 2, Acquire, Relaxed).is_ok()
+        }),
+        (false, |flag| flag.load(Relaxed) == 1),
+        (false, |flag| {
+            fence(Acquire);
+            flag.load(Relaxed) == 1
+        }),
+        (false, |flag| flag.swap(2, Release) == 1),
+        (false, |flag| {
+            flag.compare_exchange(1, 2, Relaxed, Acquire).is_ok()
+        }),
+    ];
+    for (releases, raise) in raised {
+        for (acquires, sees) in seen {
+            match releases && acquires {
+                true => passes(move || message(raise, sees)),
+                false => _ = fails("data race", move || message(raise, sees)),
+            }
+        }
+    }
+}
+
+/// Three threads with fences, of Lahav et al., PLDI 2017 (RWC+syncs and W+RWC): what C++11 allowed,
+/// C++20 forbids.
+#[test]
+fn fences_of_three_threads() {
+    let ends = |between: Ordering, flag: bool| {
+        outcomes(move || {
+            let all = Arc::new([const { AtomicU32::new(0) }; 3]);
+            let (reads, writes) = (all.clone(), all.clone());
+            let first = thread::spawn(move || {
+                let [x, y, z] = &*reads;
+                let a = if flag {
+                    z.load(Acquire)
+                } else {
+                    x.load(Relaxed)
+                };
+                fence(between);
+                (a, y.load(Relaxed))
+            });
+            let second = thread::spawn(move || {
+                let [x, y, _] = &*writes;
+                y.store(1, Relaxed);
+                fence(between);
+                x.load(Relaxed)
+            });
+            let [x, _, z] = &*all;
+            x.store(1, Relaxed);
+            if flag {
+                z.store(1, Release);
+            }
+            (first.join().unwrap(), second.join().unwrap())
+        })
+    };
+    for flag in [false, true] {
+        let strong = ends(SeqCst, flag);
+        assert_eq!(strong.len(), 7, "{strong:?}");
+        assert!(!strong.contains(&((1, 0), 0)));
+        assert!(ends(AcqRel, flag).contains(&((1, 0), 0)));
+    }
+}
+
+/// A hazard pointer: the reader protects what it is about to read, and looks whether it can still
+/// be reached; the writer unlinks it, and frees it unless it is protected.
+#[test]
+fn a_hazard_pointer() {
+    fn protect(between: Ordering) {
+        let flags = Arc::new([const { AtomicBool::new(false) }; 3]);
+        let theirs = flags.clone();
+        let reader = thread::spawn(move || {
+            let [unlinked, protected, freed] = &*theirs;
+            protected.store(true, Relaxed);
+            fence(between);
+            if !unlinked.load(Relaxed) {
+                assert!(!freed.load(Relaxed), "it is freed");
+            }
+        });
+        let [unlinked, protected, freed] = &*flags;
+        unlinked.store(true, Relaxed);
+        fence(between);
+        if !protected.load(Relaxed) {
+            freed.store(true, Relaxed);
+        }
+        reader.join().unwrap();
+    }
+    passes(|| protect(SeqCst));
+    fails("it is freed", || protect(AcqRel));
+}
+
+/// An exchange that succeeds comes directly after what it has read, so the store of the other
+/// thread is the last one, whatever the orderings. loom has a test of the opposite.
+#[test]
+fn an_exchange_comes_after_what_it_reads() {
+    for order in [AcqRel, Relaxed] {
+        let found = outcomes(move || {
+            let all = Arc::new([const { AtomicU32::new(0) }; 2]);
+            let theirs = all.clone();
+            let other = thread::spawn(move || {
+                theirs[0].store(1, Release);
+                let _won = theirs[1].compare_exchange(0, 2, order, Relaxed);
+            });
+            all[1].store(1, Release);
+            let _won = all[0].compare_exchange(0, 2, order, Relaxed);
+            other.join().unwrap();
+            (all[0].load(Acquire), all[1].load(Acquire))
+        });
+        assert_eq!(found, BTreeSet::from([(1, 1)]));
+    }
+}
+
+/// What comes before the destruction.
+#[derive(Clone, Copy)]
+enum Last {
+    Nothing,
+    Fence(Ordering),
+    Load(Ordering),
+}
+
 /// The orderings of a reference count.
 #[derive(Clone, Copy)]
 struct Counting {
     drop: Ordering,
-    last: Option<Ordering>,
+    last: Last,
     get_mut: Ordering,
     unwrap: Ordering,
 }
@@ -163,7 +330,7 @@ struct Counting {
 /// As std has them.
 const RIGHT: Counting = Counting {
     drop: Release,
-    last: Some(Acquire),
+    last: Last::Fence(Acquire),
     get_mut: Acquire,
     unwrap: Acquire,
 };
@@ -188,8 +355,10 @@ impl Handle {
 
     fn release(self) {
         if self.block.0.fetch_sub(1, self.orders.drop) == 1 {
-            if let Some(order) = self.orders.last {
-                fence(order);
+            match self.orders.last {
+                Last::Nothing => {}
+                Last::Fence(order) => fence(order),
+                Last::Load(order) => _ = self.block.0.load(order),
             }
             self.block.1.set(0);
         }
@@ -237,16 +406,20 @@ fn a_reference_count_by_hand() {
     };
     let unwrapped: fn(Handle) = Handle::unwrap;
     for then in [released, changed, unwrapped] {
-        passes(move || counted(RIGHT, then));
-        // The drop releases whatever comes after it.
-        let drop = Relaxed;
-        fails("data race", move || {
-            counted(Counting { drop, ..RIGHT }, then)
-        });
-        let last = None;
-        fails("data race", move || {
-            counted(Counting { last, ..RIGHT }, then)
-        });
+        for last in [Last::Fence(Acquire), Last::Load(Acquire)] {
+            let right = Counting { last, ..RIGHT };
+            passes(move || counted(right, then));
+            // The drop releases whatever comes after it.
+            let drop = Relaxed;
+            fails("data race", move || {
+                counted(Counting { drop, ..right }, then)
+            });
+        }
+        for last in [Last::Nothing, Last::Fence(Release), Last::Load(Relaxed)] {
+            fails("data race", move || {
+                counted(Counting { last, ..RIGHT }, then)
+            });
+        }
     }
     let get_mut = Relaxed;
     fails("data race", move || {

@@ -9,4 +9,5 @@ mod mended;
 mod options;
 mod orderings;
 mod random;
+mod readers;
 mod references;

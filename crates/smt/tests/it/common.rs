@@ -156,7 +156,7 @@ impl Expr {
                     "<<" => x * power(sort, y).unwrap_or(0),
                     ">>" => match power(sort, y) {
                         Some(power) => x.div_euclid(power),
-                        None => x.min(0).max(-1),
+                        None => x.clamp(-1, 0),
                     },
                     "&&" => return Some(i64::from(x != 0 && y != 0)),
                     "||" => return Some(i64::from(x != 0 || y != 0)),

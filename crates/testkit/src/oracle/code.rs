@@ -172,7 +172,7 @@ pub(super) fn apply(op: Op, ty: Ty, left: i128, right: i128) -> Worth {
         Op::Shl => power(ty, right).map_or(0, |power| left * power),
         Op::Shr => match power(ty, right) {
             Some(power) => left.div_euclid(power),
-            None => left.min(0).max(-1),
+            None => left.clamp(-1, 0),
         },
         Op::Eq => return Worth::Value((left == right).into()),
         Op::Ne => return Worth::Value((left != right).into()),

@@ -417,7 +417,7 @@ impl<'s> Parser<'s> {
             Err(reason) => reason,
         };
         self.report(
-            Diagnostic::new("M0440", span, "this file cannot be included")
+            Diagnostic::new("M0431", span, "this file cannot be included")
                 .label(label)
                 .help("write `include \"name.maz\"` on a line of its own, outside of all blocks"),
         );

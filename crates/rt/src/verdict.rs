@@ -1,0 +1,33 @@
+//! How a search ends a test: by a panic at the line of the call that started it.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+/// What is to be told.
+struct Verdict(String);
+
+/// Ends the test with a message, which [`at_caller`] tells.
+pub(crate) fn end(message: String) -> ! {
+    resume_unwind(Box::new(Verdict(message)))
+}
+
+/// Ends the test with a message that is written like that of a `panic!`.
+macro_rules! end_test {
+    ($($message:tt)*) => {
+        $crate::verdict::end(format!($($message)*))
+    };
+}
+pub(crate) use end_test;
+
+/// Runs a search. If it ends the test, the panic is at the line of the caller.
+#[track_caller]
+pub(crate) fn at_caller<R>(search: impl FnOnce() -> R) -> R {
+    // What the search has changed is gone with it.
+    let payload = match catch_unwind(AssertUnwindSafe(search)) {
+        Ok(result) => return result,
+        Err(payload) => payload,
+    };
+    match payload.downcast::<Verdict>() {
+        Ok(verdict) => panic!("{}", verdict.0),
+        Err(other) => resume_unwind(other),
+    }
+}

@@ -1,0 +1,165 @@
+//! Locks with readers, under a memory model.
+//!
+//! Readers of an `RwLock` are not ordered with each other, and a lock of the engine orders all
+//! threads that take it. So an `RwLock` is several of them: one for the writers, and one for each
+//! thread that reads. A reader takes its own; a writer takes that of the writers and then those of
+//! all readers. So each way to put the readers between the writers is one execution, and a reader
+//! is ordered after writers alone, as std promises. A thread that reads twice at a time takes its
+//! lock once.
+//!
+//! Which threads read is learned: a search that meets another one starts again (facts.rs).
+//!
+//! A writer that has got some of the locks and waits for others has not got the `RwLock`. That
+//! matters only where threads wait for ever. No other thread would be kept from reading, and it is
+//! of no account which of several writers is that far. So of such executions only that counts in
+//! which no reader waits for it, and it is the first of the writers that wait
+//! ([`WeakProgram::waits_in_vain`]).
+//!
+//! An attempt (`try_read`, `try_write`) would see such a writer, and a `downgrade` has to let other
+//! readers in. In a program with one of them each `RwLock` is one location with the number of its
+//! readers (`sync/rwlock.rs`), which orders them.
+
+use mazurka_memory::{Action, Loc};
+
+use super::Rule;
+use super::program::WeakProgram;
+use crate::world::{Inner, Life, Pending, Until, World};
+
+/// What is known of the `RwLock`s of a program.
+#[derive(Debug, Default)]
+pub(crate) struct Readers {
+    /// The threads that read some of them, in the order in which they were met.
+    pub threads: Vec<u32>,
+    /// Whether one is tried or downgraded, so that readers are counted.
+    pub counted: bool,
+}
+
+impl Inner {
+    /// The lock of a thread that reads an `RwLock`.
+    fn reading_part(&mut self, cell: u32, thread: u32) -> u32 {
+        let known = self.part(cell, thread);
+        known.unwrap_or_else(|| self.new_part(cell, thread, "RwLock"))
+    }
+
+    /// How often the current thread reads an `RwLock`.
+    fn times_read(&self, cell: u32) -> usize {
+        let readers = self.cells[cell as usize].readers.iter();
+        readers.filter(|(who, _)| *who == self.current).count()
+    }
+}
+
+impl World {
+    /// Whether readers have locks of their own. An attempt or a downgrade ends that.
+    pub fn readers_are_apart(&self, waits: bool) -> bool {
+        let mut inner = self.inner.borrow_mut();
+        if !waits && !inner.readers.counted {
+            inner.readers.counted = true;
+            inner.restart = true;
+            drop(inner);
+            self.rest_for_ever()
+        }
+        !inner.readers.counted
+    }
+
+    /// Waits for the turn to read an `RwLock`.
+    pub fn lock_to_read(&self, cell: u32, pending: Pending) {
+        if let Some(part) = self.own_part(cell) {
+            self.act(pending, Action::Lock { loc: Loc(part) }, Rule::Nothing);
+        }
+        self.took_lock();
+    }
+
+    /// Ends a read.
+    pub fn unlock_read(&self, cell: u32, pending: Pending) {
+        let part = {
+            let mut inner = self.inner.borrow_mut();
+            let thread = inner.current.0;
+            let last = inner.times_read(cell) == 1;
+            last.then(|| inner.reading_part(cell, thread))
+        };
+        if let Some(part) = part {
+            self.act(pending, Action::Unlock { loc: Loc(part) }, Rule::Nothing);
+        }
+    }
+
+    /// Waits for the turn to write an `RwLock`.
+    pub fn lock_to_write(&self, cell: u32, pending: Pending) {
+        self.act(pending, Action::Lock { loc: Loc(cell) }, Rule::Nothing);
+        let what = (pending.what.0, "wait for readers");
+        for part in self.reading_parts(cell) {
+            let pending = Pending { what, ..pending };
+            self.act(pending, Action::Lock { loc: Loc(part) }, Rule::Nothing);
+        }
+        self.took_lock();
+    }
+
+    /// Ends a write; `dirty` if the content may have changed. The first thread that is let in finds
+    /// the real lock free, so it is given back after the first of the steps.
+    pub fn unlock_write(&self, cell: u32, dirty: bool, pending: Pending, give_back: impl FnOnce()) {
+        let mut give_back = Some(give_back);
+        let what = (pending.what.0, "let readers in");
+        for part in self.reading_parts(cell) {
+            let pending = Pending { what, ..pending };
+            self.act(pending, Action::Unlock { loc: Loc(part) }, Rule::Nothing);
+            give_back
+                .take()
+                .into_iter()
+                .for_each(|give_back| give_back());
+        }
+        self.unlock(cell, dirty, pending);
+        give_back.into_iter().for_each(|give_back| give_back());
+    }
+
+    /// The lock that the current thread has to take to read, unless it reads already.
+    fn own_part(&self, cell: u32) -> Option<u32> {
+        let mut inner = self.inner.borrow_mut();
+        let thread = inner.current.0;
+        if !inner.readers.threads.contains(&thread) {
+            inner.readers.threads.push(thread);
+            inner.restart = true;
+            drop(inner);
+            self.rest_for_ever()
+        }
+        let first = inner.times_read(cell) == 0;
+        first.then(|| inner.reading_part(cell, thread))
+    }
+
+    /// The locks of all threads that read.
+    fn reading_parts(&self, cell: u32) -> Vec<u32> {
+        let mut inner = self.inner.borrow_mut();
+        let threads = inner.readers.threads.clone().into_iter();
+        threads
+            .map(|thread| inner.reading_part(cell, thread))
+            .collect()
+    }
+}
+
+impl WeakProgram {
+    /// Whether another execution stands for one that ends here, where a thread waits to write.
+    pub fn waits_in_vain(&self) -> bool {
+        self.inner(|inner| {
+            let waiting = (0..inner.threads.len()).filter_map(|number| {
+                let thread = &inner.threads[number];
+                match thread.asking.action {
+                    Some(Action::Lock { loc }) if thread.life == Life::Alive => {
+                        Some((number, thread.pending.until, loc))
+                    }
+                    _ => None,
+                }
+            });
+            let waiting: Vec<_> = waiting.collect();
+            let path = |number: usize| &inner.names.paths[number];
+            waiting.iter().any(|&(writer, until, at)| match until {
+                // It has got the lock of the writers.
+                Until::Write(cell) if at != Loc(cell) => {
+                    waiting.iter().any(|&(other, until, _)| match until {
+                        Until::Read(read) => read == cell,
+                        Until::Write(written) => written == cell && path(other) < path(writer),
+                        _ => false,
+                    })
+                }
+                _ => false,
+            })
+        })
+    }
+}
