@@ -24,9 +24,9 @@ use crate::names::{Meta, Pool};
 use crate::world::{Inner, World, world};
 
 /// An allocator that tells models where the blocks of the heap are, so that they can tell objects
-/// in a `Vec` or a `Box` apart. With the feature `heap`, which is on by default, it is the allocator
-/// of the program. A program that has another one turns the feature off and puts this one around
-/// it.
+/// in a `Vec` or a `Box` apart. With the feature `heap`, which is on by default, it is the
+/// allocator of the program. A program that has another one turns the feature off and puts this
+/// one around it.
 ///
 /// ```
 /// use std::alloc::{GlobalAlloc, Layout, System};
