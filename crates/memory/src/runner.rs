@@ -204,14 +204,16 @@ impl<P: Program> Runner<P> {
             self.open.push((spawn.thread, spawn.index + 1));
         }
         while let Some(&(thread, count)) = self.open.last() {
-            let made = self.made[thread.index()] as usize;
-            let ahead = &graph.thread(thread)[made.min(count as usize)..count as usize];
-            let needed = |&slot: &Slot| self.needed(graph, graph.event(slot));
-            let stop = ahead.iter().position(|slot| needed(slot).is_some());
-            let run = stop.unwrap_or(ahead.len());
-            let next = stop.and_then(|stop| needed(&ahead[stop]));
-            if run > 0 {
-                self.run(graph, thread, (made + run) as u32);
+            let made = self.made[thread.index()];
+            let events = graph.thread(thread);
+            let mut end = made;
+            let mut next = None;
+            while end < count && next.is_none() {
+                next = self.needed(graph, graph.event(events[end as usize]));
+                end += u32::from(next.is_none());
+            }
+            if end > made {
+                self.run(graph, thread, end);
             }
             match next {
                 Some(next) => self.open.push(next),
@@ -221,6 +223,7 @@ impl<P: Program> Runner<P> {
     }
 
     /// A thread that has to run further before an event can be made, and how far.
+    #[inline]
     fn needed(&self, graph: &Graph, event: &Event) -> Option<(ThreadId, u32)> {
         let missing = |slot: Slot| {
             let before = graph.event(slot);

@@ -114,6 +114,8 @@ pub(crate) struct Blocks {
     counts: FxHashMap<(u32, usize), u32>,
     /// The objects that were at an offset of a block.
     objects: FxHashMap<(Block, usize), Pool>,
+    /// The block that was found last, which no other overlaps among the first so many.
+    last: Option<(usize, Block, usize)>,
     noting: Noting,
 }
 
@@ -138,6 +140,7 @@ impl Blocks {
     pub fn begin(&mut self) -> bool {
         self.noted.clear();
         self.counts.clear();
+        self.last = None;
         if self.noting == Noting::Next {
             self.noting = Noting::Yes;
         }
@@ -168,10 +171,24 @@ impl Blocks {
     }
 
     /// Returns the block that contains an address, and the offset in it.
-    fn find(&self, address: usize) -> Option<(Block, usize)> {
+    fn find(&mut self, address: usize) -> Option<(Block, usize)> {
+        let within = |start: usize, block: Block| address.wrapping_sub(start) < block.size;
+        let overlaps = |noted: &[(usize, Block)], start: usize, block: Block| {
+            let mut noted = noted.iter();
+            noted.any(|&(other, by)| other < start + block.size && start < other + by.size)
+        };
+        if let Some((start, block, until)) = self.last
+            && within(start, block)
+            && !overlaps(&self.noted[until..], start, block)
+        {
+            self.last = Some((start, block, self.noted.len()));
+            return Some((block, address - start));
+        }
         // Memory may have been in use before: the last block there is the one that lives.
-        let within = |&&(start, block): &&(usize, Block)| address.wrapping_sub(start) < block.size;
-        let &(start, block) = self.noted.iter().rev().find(within)?;
+        let at = { self.noted.iter() }.rposition(|&(start, block)| within(start, block))?;
+        let (start, block) = self.noted[at];
+        let alone = !overlaps(&self.noted[at + 1..], start, block);
+        self.last = alone.then_some((start, block, self.noted.len()));
         Some((block, address - start))
     }
 }
