@@ -159,7 +159,7 @@ fn hashed_locks() {
 fn what_lies_in_a_hash_map_is_no_offset() {
     let message = |run: &dyn Fn()| {
         let run = std::panic::AssertUnwindSafe(run);
-        let payload = std::panic::catch_unwind(|| run()).expect_err("a deadlock");
+        let payload = std::panic::catch_unwind(run).expect_err("a deadlock");
         *payload.downcast::<String>().expect("a text")
     };
     for _ in 0..20 {
