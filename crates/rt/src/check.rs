@@ -530,7 +530,7 @@ impl Builder {
         let stuck = simulator.first_ready().is_none() && !simulator.is_final();
         let violation = violation.or_else(|| stuck.then(|| report::deadlock(simulator, &schedule)));
         if let Some(violation) = violation {
-            let report = Report::new(simulator, &schedule, &violation);
+            let report = told(|| Report::new(simulator, &schedule, &violation));
             end_test!("{}", report.text(1, about));
         }
         self.say(Summary {
@@ -612,22 +612,28 @@ pub(crate) fn fail(
     executions: u64,
     about: &report::About,
 ) -> ! {
-    let tried = catch_unwind(AssertUnwindSafe(|| {
+    let report = told(|| {
         let (schedule, violation) = inputs::settle(simulator, schedule, violation);
         report::evidence(simulator, &schedule, &violation)
-    }));
-    match tried {
-        Ok(report) => end_test!("{}", report.text(executions, about)),
-        Err(payload) => match payload.downcast::<Stop>() {
-            Ok(stop) => {
-                let how = match *stop {
-                    Stop::Diverged(how) => how,
-                    Stop::Restart | Stop::Refused(_) | Stop::Weak => "something new was met".into(),
-                };
-                end_test!("{}", report::divergence(&how));
-            }
-            Err(other) => resume_unwind(other),
-        },
+    });
+    end_test!("{}", report.text(executions, about));
+}
+
+/// Makes a report. Ends the test if the runs that this needs are not those that were made before.
+fn told(report: impl FnOnce() -> Report) -> Report {
+    let payload = match catch_unwind(AssertUnwindSafe(report)) {
+        Ok(report) => return report,
+        Err(payload) => payload,
+    };
+    match payload.downcast::<Stop>() {
+        Ok(stop) => {
+            let how = match *stop {
+                Stop::Diverged(how) => how,
+                Stop::Restart | Stop::Refused(_) | Stop::Weak => "something new was met".into(),
+            };
+            end_test!("{}", report::divergence(&how));
+        }
+        Err(other) => resume_unwind(other),
     }
 }
 
