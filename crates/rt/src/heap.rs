@@ -93,12 +93,13 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Heap<A> {
 /// that offsets in it are no names.
 const HASHED: usize = 16;
 
-/// Notes a block that a thread of a model has asked for.
+/// Notes a block that a thread of a model has asked for, if it has room for an object.
 #[inline]
 fn note(block: *mut u8, layout: Layout, size: usize) {
     if let Some(world) = world()
         && world.notes_blocks.get()
         && layout.align() != HASHED
+        && size >= size_of::<Meta>()
     {
         world.note_block(block as usize, size);
     }
