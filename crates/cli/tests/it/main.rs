@@ -3,6 +3,7 @@
 mod abs;
 mod bad_input;
 mod bench;
+mod channels;
 mod checkpoints;
 mod compare;
 mod context;
