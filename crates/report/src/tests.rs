@@ -50,6 +50,7 @@ pub(crate) fn record(outcome: Verdict, bounds: Vec<Bound>, witnesses: Vec<Witnes
         memory_model: None,
         covers: Vec::new(),
         refinement: None,
+        object: None,
     }
 }
 
@@ -64,6 +65,7 @@ pub(crate) fn witness(kind: Kind, message: &str) -> Witness {
         condition: None,
         lasso: None,
         values: Vec::new(),
+        history: Vec::new(),
     }
 }
 

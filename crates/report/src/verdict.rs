@@ -4,6 +4,7 @@ use mazurka_core::record::{Record, Witness};
 use mazurka_core::{Fairness, Kind, Kinds, StopReason, Verdict};
 
 use crate::covers::covers;
+use crate::history::clients;
 use crate::refinement::refinement;
 use crate::shell::{determinism_command, named_properties};
 use crate::table::effort;
@@ -22,6 +23,7 @@ pub fn verdict(record: &Record, view: &View) -> String {
     match record.verdict {
         Verdict::Verified => {
             text += &covers(record, view);
+            text += &clients(record, view);
             text += &refinement(record, view);
             text += &not_explored(record, view);
             if record.deterministic == Some(false) {
@@ -41,6 +43,7 @@ pub fn verdict(record: &Record, view: &View) -> String {
             }
             text += &orders::stronger(record);
             text += &covers(record, view);
+            text += &clients(record, view);
             text += &refinement(record, view);
             text += &not_explored(record, view);
             text += &cut(record, view);
@@ -52,6 +55,7 @@ pub fn verdict(record: &Record, view: &View) -> String {
         }
         Verdict::Inconclusive => {
             text += &covers(record, view);
+            text += &clients(record, view);
             text += &refinement(record, view);
             text += &not_explored(record, view);
             text += &cut(record, view);

@@ -18,6 +18,7 @@ mod covers;
 mod endless;
 pub(crate) mod fault;
 pub(crate) mod ghosts;
+pub(crate) mod history;
 mod liveness;
 mod loops;
 pub(crate) mod numbers;
@@ -333,6 +334,8 @@ pub struct Code {
     pub fairness: Fairness,
     /// Which failures count.
     pub(crate) counting: Counting,
+    /// The object whose histories are looked at.
+    pub(crate) linear: Option<Arc<history::Linear>>,
 }
 
 /// Which failures count.
