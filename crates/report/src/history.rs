@@ -3,6 +3,7 @@
 use std::fmt;
 
 use mazurka_core::record::{HistoryOperation, Record, Run};
+use mazurka_core::{Kind, Verdict};
 use mazurka_history::History;
 
 use crate::{View, counted};
@@ -55,9 +56,15 @@ pub(crate) fn clients(record: &Record, view: &View) -> String {
     let Some(object) = &record.object else {
         return String::new();
     };
-    let clients = counted(object.clients, "client", "clients");
     let operations = counted(object.operations, "operation", "operations");
-    let calls = object.heads.join(", ");
-    let intro = view.paint.dim("linearizability:");
-    format!("{intro} all histories of {clients} of {operations} each, chosen from {calls}\n")
+    let chosen = format!("{operations} each, chosen from {}", object.heads.join(", "));
+    let asked = record.options.as_ref().and_then(|o| o.property.as_ref());
+    let named = asked.is_some_and(|all| all.split(',').any(|one| one == "linearizable"));
+    let counts = named || record.kinds.counted.contains(&Kind::Failure);
+    if record.verdict == Verdict::Verified && counts {
+        let clients = counted(object.clients, "client", "clients");
+        let intro = view.paint.good("linearizable:");
+        return format!("{intro} all histories of {clients} of {chosen}\n");
+    }
+    format!("clients: {} of {chosen}\n", object.clients)
 }

@@ -13,6 +13,7 @@ mod files;
 mod include;
 mod lanes;
 mod limits;
+mod linear;
 mod memory;
 mod mended;
 mod names;

@@ -140,6 +140,7 @@ impl<'s> Checker<'s> {
         let mut atomicity: Option<Span> = None;
         let mut properties = rustc_hash::FxHashMap::default();
         let mut processes = rustc_hash::FxHashMap::default();
+        let mut specified = false;
         for item in &file.items {
             match item {
                 Item::Var { names, ty, .. } => {
@@ -199,7 +200,8 @@ impl<'s> Checker<'s> {
                 } => {
                     self.declare_once(&mut processes, *name, "a process");
                 }
-                Item::Spec(spec) => {
+                // That there is one only is said elsewhere.
+                Item::Spec(spec) if !std::mem::replace(&mut specified, true) => {
                     let [property, client] = Self::names_of_spec(spec);
                     self.declare_once(&mut properties, property, "a property");
                     self.declare_once(&mut processes, client, "a process");

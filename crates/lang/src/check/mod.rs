@@ -18,6 +18,7 @@ pub mod hir;
 mod initial;
 mod matches;
 mod message;
+mod object;
 pub(crate) mod objects;
 mod operations;
 mod ordered;

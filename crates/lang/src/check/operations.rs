@@ -7,7 +7,7 @@
 //!
 //! | ghost | what it holds |
 //! |---|---|
-//! | `$called[s]` | which call slot s is, by its number among all possible ones; −1 before the call |
+//! | `$called[s]` | which call slot s is, by its number among all possible ones, or −1 |
 //! | `$seen[s][q]` | how many slots of client q had ended when slot s was called |
 //! | `$result[s]` | what the call has returned |
 //! | `$ended[q]` | the slot after the last one of client q that has ended |
@@ -101,8 +101,7 @@ pub(super) struct Inside {
 impl<'s> Checker<'s> {
     pub(super) fn wrong_operation(
         &mut self,
-        code: &'static str,
-        span: Span,
+        (code, span): (&'static str, Span),
         message: String,
         label: &str,
         help: &str,
@@ -158,7 +157,7 @@ impl<'s> Checker<'s> {
                 if !single || !named {
                     let help = "return a number, a truth value or a member of an `enum`";
                     let message = format!("`{}` cannot return this", name.text);
-                    self.wrong_operation("M0452", ty.span, message, "expected one value", help);
+                    self.wrong_operation(("M0452", ty.span), message, "expected one value", help);
                 }
             }
             let known = Known {
@@ -178,17 +177,19 @@ impl<'s> Checker<'s> {
         known.sort_unstable_by_key(|head| head.start);
         match (spec, known.first()) {
             (None, None) => {}
+            (Some(spec), Some(_)) => self.declare_history(spec),
+            // It may be there, and not have been read.
+            _ if !self.diagnostics.is_empty() => {}
             (None, Some(&head)) => {
                 let message = "operations without a specification".to_owned();
                 let help = "say what they should do: `spec object for 2 clients of 3 operations { … }`; what no client calls is a `proc`";
-                self.wrong_operation("M0451", head, message, "nothing calls it", help);
+                self.wrong_operation(("M0451", head), message, "nothing calls it", help);
             }
             (Some(spec), None) => {
                 let message = "a specification without operations".to_owned();
                 let help = "declare them outside of it too, as in `op pop(): int { … }`";
-                self.wrong_operation("M0451", spec.head, message, "of nothing", help);
+                self.wrong_operation(("M0451", spec.head), message, "of nothing", help);
             }
-            (Some(spec), Some(_)) => self.declare_history(spec),
         }
         self.operations.clients.0
     }
@@ -204,7 +205,7 @@ impl<'s> Checker<'s> {
             let message = format!("{clients} clients of {calls} operations");
             let label = format!("expected at least 1 of each, and at most {MOST_SLOTS} in all");
             let help = "2 clients of 3 operations, or 3 of 2, find most mistakes";
-            self.wrong_operation("M0451", span, message, &label, help);
+            self.wrong_operation(("M0451", span), message, &label, help);
             return;
         }
         let slots = (clients * calls) as u32;
@@ -266,7 +267,7 @@ impl<'s> Checker<'s> {
             let message = format!("each call is one of {}", object.calls.len());
             let label = format!("at most {MOST_CALLS} are possible");
             let help = "make the ranges of the arguments smaller";
-            self.wrong_operation("M0451", object.span, message, &label, help);
+            self.wrong_operation(("M0451", object.span), message, &label, help);
         }
         if self.diagnostics.len() == before && !object.calls.is_empty() {
             for client in 0..object.clients {
@@ -279,7 +280,7 @@ impl<'s> Checker<'s> {
             let message = "some values are not known".to_owned();
             let help = "give variables initial values, in the file or with `--set`, and use `choose` in place of `input()`";
             let label = "histories are decided where all values are";
-            self.wrong_operation("M0451", object.span, message, label, help);
+            self.wrong_operation(("M0451", object.span), message, label, help);
         }
         self.program.linearizable = Some(object);
     }
@@ -345,7 +346,7 @@ impl<'s> Checker<'s> {
     fn unbounded(&mut self, param: Name<'s>) {
         let message = format!("`{}` has too many values", param.text);
         let help = "clients try all of them: give it a range, as in `v: 0..3`, or the type `bool` or an `enum`";
-        self.wrong_operation("M0451", param.span, message, "expected a few", help);
+        self.wrong_operation(("M0451", param.span), message, "expected a few", help);
     }
 
     /// A process that makes calls.
@@ -537,7 +538,8 @@ impl<'s> Body<'_, 's> {
                 let message = "this operation may end without `return`".to_owned();
                 let help = "let every way through its body end with `return e`";
                 let label = "it says that it returns something";
-                self.c.wrong_operation("M0452", head, message, label, help);
+                self.c
+                    .wrong_operation(("M0452", head), message, label, help);
             }
         }
     }
@@ -582,7 +584,7 @@ impl<'s> Body<'_, 's> {
                 let span = value.map_or(span, |value| value.span);
                 let message = message.to_owned();
                 self.c
-                    .wrong_operation("M0452", span, message, "as its head says", help);
+                    .wrong_operation(("M0452", span), message, "as its head says", help);
                 number(0, span)
             }
         };

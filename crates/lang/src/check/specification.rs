@@ -40,7 +40,7 @@ pub(super) fn add(
         checker.known_at_first();
     }
     if checker.diagnostics.is_empty() {
-        let procedures = checker.specified(&object, program);
+        let procedures = checker.specified(&object);
         if checker.diagnostics.is_empty() {
             let specification = checker.specification(&object, &procedures);
             program.linearizable = Some(Linearizable {
@@ -140,7 +140,7 @@ impl<'s> Checker<'s> {
         let message = format!("a specification does not contain {what}");
         let label = "expected a variable, a function, a procedure or an operation";
         let help = "its operations are made one after the other: variables are enough";
-        self.wrong_operation("M0453", span, message, label, help);
+        self.wrong_operation(("M0453", span), message, label, help);
     }
 
     /// Reports statements that wait, start processes or choose.
@@ -172,7 +172,7 @@ impl<'s> Checker<'s> {
             let label = "expected assignments, tests, loops and calls";
             let help =
                 "say with `assume e` where an operation is not possible, such as one that waits";
-            self.wrong_operation("M0453", span, message, label, help);
+            self.wrong_operation(("M0453", span), message, label, help);
         }
     }
 
@@ -184,13 +184,13 @@ impl<'s> Checker<'s> {
             let message = format!("`{name}` has no initial value");
             let help = format!("write `var {name}: … = 0`");
             let label = "a specification begins in one state";
-            self.wrong_operation("M0453", span, message, label, &help);
+            self.wrong_operation(("M0453", span), message, label, &help);
         }
     }
 
     /// The procedures of the specification for the operations of the object. Reports those that do
     /// not fit.
-    fn specified(&mut self, object: &Linearizable, program: &Program) -> Vec<ProcedureId> {
+    fn specified(&mut self, object: &Linearizable) -> Vec<ProcedureId> {
         let mut procedures = Vec::new();
         for operation in &object.operations {
             let name = operation.name.as_str();
@@ -203,7 +203,7 @@ impl<'s> Checker<'s> {
             let Some((id, span)) = found else {
                 let message = format!("`{name}` is not specified");
                 let help = format!("write `op {name}(…) {{ … }}` in the specification too");
-                self.wrong_operation("M0453", operation.head, message, "an operation", &help);
+                self.wrong_operation(("M0453", operation.head), message, "an operation", &help);
                 continue;
             };
             let types = self.signatures[id.0 as usize].iter().map(|ty| ty.plain());
@@ -229,9 +229,8 @@ impl<'s> Checker<'s> {
         for (name, span) in more {
             let message = format!("the object has no operation `{name}`");
             let help = "declare it outside of the specification, or make it a `proc` here";
-            self.wrong_operation("M0453", span, message, "specified here alone", help);
+            self.wrong_operation(("M0453", span), message, "specified here alone", help);
         }
-        debug_assert!(self.program.enums.len() <= program.enums.len());
         procedures
     }
 

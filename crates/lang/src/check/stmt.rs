@@ -359,7 +359,7 @@ impl<'s> Body<'_, 's> {
             let message = format!("`{}` is an operation", name.text);
             let help = "only clients call operations: put what they share into a `proc`";
             self.c
-                .wrong_operation("M0451", span, message, "expected a procedure", help);
+                .wrong_operation(("M0451", span), message, "expected a procedure", help);
             return None;
         }
         let params = self.c.signatures[id.0 as usize].clone();

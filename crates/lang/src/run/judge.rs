@@ -19,8 +19,8 @@ use crate::code::history::Linear;
 use crate::run::machine::Machine;
 use crate::run::state::State;
 
-/// So many histories are remembered.
-const MOST_KNOWN: usize = 1 << 18;
+/// So many numbers are remembered of histories, and so many of states.
+const MOST_NUMBERS: usize = 1 << 21;
 
 /// What a call does in a state of the specification.
 #[derive(Clone, Copy, Debug)]
@@ -76,7 +76,7 @@ impl Judge {
         if let Some(&known) = self.judged.get(key) {
             return known;
         }
-        self.states.borrow_mut().lost = None;
+        self.states.get_mut().begin();
         let verdict = linear.history(cells).linearize(&0, |state, call| {
             let effect = self.states.borrow_mut().effect(linear, *state, *call);
             match effect {
@@ -94,7 +94,7 @@ impl Judge {
             (Verdict::Impossible { .. }, Some(lost)) => Err(lost),
             (Verdict::Impossible { .. }, None) => Err(MishapKind::Failure),
         };
-        if self.judged.len() >= MOST_KNOWN {
+        if self.judged.len() * key.len() >= MOST_NUMBERS {
             self.judged.clear();
         }
         self.judged.insert(key.to_vec(), judged);
@@ -103,6 +103,16 @@ impl Judge {
 }
 
 impl States {
+    /// Forgets what the last question was about, and all states if there are too many.
+    fn begin(&mut self) {
+        self.lost = None;
+        if self.known.len() * self.known[0].len() >= MOST_NUMBERS {
+            self.known.truncate(1);
+            self.numbers.retain(|_, number| *number == 0);
+            self.effects.clear();
+        }
+    }
+
     /// What a call does in a state.
     fn effect(&mut self, linear: &Linear, state: u32, call: u32) -> Effect {
         let effect = match self.effects.get(&(state, call)) {

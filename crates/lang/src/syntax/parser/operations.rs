@@ -1,8 +1,8 @@
 //! `op push(v: 1..3) { … }` and `spec object for 2 clients of 3 operations { … }`
 
-use super::super::ast::{Item, OperationResult, Spec};
+use super::super::ast::{Expr, Item, OperationResult, Spec};
 use super::super::token::Kind;
-use super::{Parse, Parser};
+use super::{Parse, Parser, Stop};
 
 const SPEC: &str = "write `spec object for 2 clients of 3 operations { … }`";
 
@@ -26,11 +26,14 @@ impl<'s> Parser<'s> {
         let start = self.token().span;
         self.bump();
         let name = self.name("the name of an operation")?;
-        if !self.at(Kind::LParen) {
-            let help = format!("write `op {}() {{ … }}`", name.text);
-            return Err(self.unexpected_with("`(`", Some(help)));
-        }
-        let params = self.params(name)?;
+        let params = match self.at(Kind::LParen) {
+            true => self.params(name)?,
+            false => {
+                let help = format!("write `op {}() {{ … }}`", name.text);
+                self.unexpected_with("`(`", Some(help));
+                Vec::new()
+            }
+        };
         let mut ty = None;
         if self.eat(Kind::Colon) {
             ty = Some(self.type_expr()?);
@@ -50,19 +53,15 @@ impl<'s> Parser<'s> {
         let start = self.token().span;
         self.bump();
         self.bump();
-        let help = || Some(SPEC.to_owned());
-        if !self.eat(Kind::For) {
-            return Err(self.unexpected_with("`for`", help()));
-        }
-        let clients = self.expr()?;
-        self.spec_word(["clients", "client"])?;
-        self.spec_word(["of", "of"])?;
-        let operations = self.expr()?;
-        self.spec_word(["operations", "operation"])?;
+        let Ok((clients, operations)) = self.spec_clients() else {
+            // What stands in the braces is not looked at.
+            while !self.at(Kind::LBrace) && !self.at(Kind::Eof) {
+                self.bump();
+            }
+            self.pos = self.partner_of(self.pos) + 1;
+            return Err(Stop::Unexpected);
+        };
         let head = start.to(self.previous());
-        if !self.at(Kind::LBrace) {
-            return Err(self.unexpected_with("`{`", help()));
-        }
         let end = self.partner_of(self.pos);
         self.bump();
         let mut items = Vec::new();
@@ -79,6 +78,23 @@ impl<'s> Parser<'s> {
             items,
             head,
         }))
+    }
+
+    /// `for 2 clients of 3 operations`, before a brace.
+    fn spec_clients(&mut self) -> Parse<(Expr<'s>, Expr<'s>)> {
+        let help = || Some(SPEC.to_owned());
+        if !self.eat(Kind::For) {
+            return Err(self.unexpected_with("`for`", help()));
+        }
+        let clients = self.expr()?;
+        self.spec_word(["clients", "client"])?;
+        self.spec_word(["of", "of"])?;
+        let operations = self.expr()?;
+        self.spec_word(["operations", "operation"])?;
+        if !self.at(Kind::LBrace) {
+            return Err(self.unexpected_with("`{`", help()));
+        }
+        Ok((clients, operations))
     }
 
     fn spec_word(&mut self, [word, other]: [&str; 2]) -> Parse<()> {
