@@ -36,8 +36,8 @@
 //! - In a runtime of several threads tasks interleave at every step, as they do in tokio. The
 //!   number of workers does not matter: there are as many as tasks.
 //! - In a runtime of the current thread, which is that of `#[tokio::test]` unless it says
-//!   otherwise, one task is polled at a time, and tasks interleave only where one waits. Which of the
-//!   tasks that can go on is polled next is explored; tokio polls them in the order in which they
+//!   otherwise, one task is polled at a time, and tasks interleave only where one waits. Which of
+//!   the tasks that can go on is polled next is explored; tokio polls them in the order in which they
 //!   became ready, but promises nothing. So there are more executions than with tokio, none that it
 //!   rules out, and the code between two waits is atomic, as it is there.
 //! - Blocking tasks are threads beside the runtime, in both.
