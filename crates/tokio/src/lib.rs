@@ -37,9 +37,9 @@
 //!   number of workers does not matter: there are as many as tasks.
 //! - In a runtime of the current thread, which is that of `#[tokio::test]` unless it says
 //!   otherwise, one task is polled at a time, and tasks interleave only where one waits. Which of
-//!   the tasks that can go on is polled next is explored; tokio polls them in the order in which they
-//!   became ready, but promises nothing. So there are more executions than with tokio, none that it
-//!   rules out, and the code between two waits is atomic, as it is there.
+//!   the tasks that can go on is polled next is explored; tokio polls them in the order in which
+//!   they became ready, but promises nothing. So there are more executions than with tokio, none
+//!   that it rules out, and the code between two waits is atomic, as it is there.
 //! - Blocking tasks are threads beside the runtime, in both.
 //! - When a runtime is dropped, its tasks are cancelled where they wait, and it waits for them, as
 //!   in tokio. So a task that waits for ever is no deadlock if the body of the test ends.
