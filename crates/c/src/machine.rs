@@ -244,6 +244,8 @@ impl crate::world::World {
                 keys: Vec::new(),
                 spin: Spin::default(),
                 access: (0, 0, 0),
+                writing: None,
+                idle: 0,
                 lowest: usize::MAX,
                 top: 0,
                 started: 0,
@@ -276,6 +278,7 @@ fn start(process: ProcessId) {
     (thread.awaiting, thread.token, thread.errno) = (false, false, 0);
     thread.keys.clear();
     thread.spin.progress();
+    (thread.writing, thread.idle) = (None, 0);
     thread.tls = content;
     if let Some((routine, detached, pc)) = asked {
         (thread.routine, thread.detached, thread.started) = (Some(routine), detached, pc);
@@ -328,9 +331,10 @@ fn run(process: ProcessId) {
         let world = self::world();
         // SAFETY: as above.
         world.threads[process.index()].errno = unsafe { *libc::__errno_location() };
+        world.current = process;
+        world.end_write();
         if let Some(trap) = trapped {
             let (message, pc) = trap.words();
-            world.current = process;
             world.halt(MishapKind::Failure, Failure { message, pc });
             return;
         }

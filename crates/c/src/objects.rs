@@ -63,7 +63,16 @@ pub(crate) extern "C" fn start(
 }
 
 /// What a thread asks for.
-pub(crate) extern "C" fn ask(what: u32, one: i64, other: i64, pc: usize) -> i64 {
+/// `registers` are those that the program keeps.
+#[allow(clippy::too_many_arguments)]
+pub(crate) extern "C" fn ask(
+    what: u32,
+    one: i64,
+    other: i64,
+    pc: usize,
+    _unused: usize,
+    registers: usize,
+) -> i64 {
     let Some(&what) = Ask::ALL.get(what as usize) else {
         return 0;
     };
@@ -71,8 +80,10 @@ pub(crate) extern "C" fn ask(what: u32, one: i64, other: i64, pc: usize) -> i64 
     if !world().in_model {
         return before_main(what, one, other, pc);
     }
+    world().end_write();
     match what {
         Ask::Malloc | Ask::Free | Ask::Size | Ask::Print => {}
+        Ask::AtomicBegin | Ask::AtomicEnd => {}
         _ => world().me().spin.progress(),
     }
     match what {
@@ -133,8 +144,8 @@ pub(crate) extern "C" fn ask(what: u32, one: i64, other: i64, pc: usize) -> i64 
         Ask::Free => free(object, pc),
         Ask::Size => size_of(object, pc),
         Ask::Print => print(object, other as usize),
-        Ask::AtomicBegin => section(true, pc),
-        Ask::AtomicEnd => section(false, pc),
+        Ask::AtomicBegin => begin_section(pc, (other as usize, registers)),
+        Ask::AtomicEnd => end_section(),
         Ask::Choose => choose(one, other, pc),
         Ask::Nondet => nondet(object, pc),
     }
@@ -666,19 +677,31 @@ fn print(text: usize, size: usize) -> i64 {
     0
 }
 
-/// An atomic section of SV-COMP begins or ends. It is one step.
-fn section(begins: bool, pc: usize) -> i64 {
-    let Some(cell) = world().sections else {
+/// An atomic section of SV-COMP begins. It is one step; one that comes again and changes nothing
+/// waits for a change.
+fn begin_section(pc: usize, (sp, registers): (usize, usize)) -> i64 {
+    let world = world();
+    let Some(cell) = world.sections else {
         return 0;
     };
-    if begins {
-        announce(Pending::new("atomic section", 0, pc).on(AccessKind::Write, cell));
-        let world = world();
-        let current = world.current;
-        world.clocks.acquire(current, cell);
-        world.in_section = true;
+    let spins = world.spins(pc, sp, registers);
+    let pending = Pending::new("atomic section", 0, pc).on(AccessKind::Write, cell);
+    announce(if spins {
+        pending.until(Until::Change)
     } else {
-        let world = world();
+        pending
+    });
+    let world = self::world();
+    let current = world.current;
+    world.clocks.acquire(current, cell);
+    world.in_section = true;
+    0
+}
+
+/// It ends.
+fn end_section() -> i64 {
+    let world = world();
+    if let Some(cell) = world.sections {
         let current = world.current;
         world.clocks.release(current, cell);
         world.in_section = false;

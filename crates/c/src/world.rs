@@ -133,6 +133,10 @@ pub(crate) struct Thread {
     pub spin: Spin,
     /// The cell, the operation and the order of the atomic access that it makes.
     pub access: (u32, u32, i32),
+    /// A plain write that is a step and has been announced: its cell, its place and what was there.
+    pub writing: Option<(u32, (usize, usize), i64)>,
+    /// How many plain accesses it has made since its last step.
+    pub idle: u32,
     /// The lowest address of its stack that is known to have been used.
     pub lowest: usize,
     /// Where the frames of the program begin.
@@ -360,6 +364,13 @@ impl World {
         let cell = self.new_cell(address);
         self.places.insert(address, (size, cell));
         cell
+    }
+
+    /// How many bytes of a place that is known accesses touch.
+    pub fn size_of_place(&self, address: usize) -> usize {
+        self.places
+            .get(&address)
+            .map_or(8, |&(size, _)| size.min(8))
     }
 
     /// A cell, with the state that it has in this execution.

@@ -5,3 +5,4 @@ mod counts;
 mod findings;
 mod races;
 mod support;
+mod tasks;
