@@ -4,12 +4,12 @@ use mazurka_core::{AccessKind, MishapKind};
 
 use crate::clock::How;
 use crate::world::{Failure, Life, Pending, Request, Until, World, world};
-use crate::{Stop, heap};
+use crate::{Stop, heap, weak};
 
 /// The operations of `turn`, as the shim numbers them.
-const LOAD: u32 = 0;
-const STORE: u32 = 1;
-const FENCE: u32 = 3;
+pub(crate) const LOAD: u32 = 0;
+pub(crate) const STORE: u32 = 1;
+pub(crate) const FENCE: u32 = 3;
 
 /// So many plain accesses without a step may be a loop that waits.
 const IDLE: u32 = 1000;
@@ -93,9 +93,20 @@ pub(crate) extern "C" fn turn(
     sp: usize,
     registers: usize,
 ) -> i32 {
-    let (size, op) = (how >> 8, how & 0xff);
+    let (size, op) = (how >> 8, how & 0xf);
     let world = world();
     if !world.in_model {
+        return 0;
+    }
+    if world.weak.on {
+        let atomic = weak::Atomic {
+            address,
+            size: size as usize,
+            op,
+            update: how >> 4 & 0xf,
+            order,
+        };
+        weak::turn(&atomic, pc, (sp, registers));
         return 0;
     }
     world.end_write();
@@ -134,7 +145,7 @@ impl World {
             self.changed(cell);
         } else {
             let version = self.version(cell);
-            self.me().spin.read(cell, version);
+            self.me().spin.read(cell, version.into());
         }
     }
 
@@ -202,7 +213,7 @@ impl World {
         }
         let cell = self.place(place.0, place.1);
         let version = self.version(cell);
-        self.me().spin.read(cell, version);
+        self.me().spin.read(cell, version.into());
     }
 
     /// Whether accesses to this memory are steps.
@@ -220,8 +231,17 @@ pub(crate) extern "C" fn did(address: usize, size: u32, old: i64, new: i64, wrot
     }
     let current = world.current;
     let (cell, op, order) = world.me().access;
+    if world.weak.on {
+        if world.recording {
+            world.effects.values =
+                Some(((op != STORE).then_some(old), (wrote != 0).then_some(new)));
+        }
+        return;
+    }
     let (reads, writes) = (op != STORE, wrote != 0);
-    world.clocks.atomic(current, cell, (reads, writes), order);
+    if reads {
+        world.clocks.atomic_read(current, cell, order);
+    }
     let how = How {
         writes,
         atomic: true,
@@ -229,11 +249,14 @@ pub(crate) extern "C" fn did(address: usize, size: u32, old: i64, new: i64, wrot
         pc: world.me().pending.pc,
     };
     world.watch_access(address, size as usize, how);
+    if writes {
+        world.clocks.atomic_write(current, cell, reads, order);
+    }
     if old != new {
         world.changed(cell);
     } else {
         let version = world.version(cell);
-        world.me().spin.read(cell, version);
+        world.me().spin.read(cell, version.into());
     }
     if world.recording {
         world.effects.values = Some((reads.then_some(old), writes.then_some(new)));
@@ -256,6 +279,9 @@ pub(crate) extern "C" fn plain(
     }
     world.end_write();
     let writes = writes != 0;
+    if world.weak.on {
+        return weak::plain((address, size), writes, pc);
+    }
     if address < 4096 {
         let words = "segmentation fault: it uses a null pointer";
         fail(MishapKind::Failure, words.to_owned(), pc);
@@ -319,7 +345,7 @@ fn shared((address, size): (usize, usize), writes: bool, pc: usize, stack: (usiz
         world.me().writing = Some((cell, (address, size), old));
     } else {
         let version = world.version(cell);
-        world.me().spin.read(cell, version);
+        world.me().spin.read(cell, version.into());
         if world.recording && size <= 8 {
             world.effects.values = Some((Some(value_at(address, size)), None));
         }
@@ -341,6 +367,9 @@ pub(crate) fn value_at(address: usize, size: usize) -> i64 {
 
 /// Memory is given back.
 pub(crate) fn frees(address: usize, size: usize, pc: usize) {
+    if world().weak.on {
+        return weak::frees((address, size), pc);
+    }
     world().watch_access(
         address,
         size,

@@ -53,6 +53,9 @@ mod tell;
 mod trap;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[allow(unsafe_code)]
+pub mod weak;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[allow(unsafe_code)]
 mod world;
 
 pub use calls::shim_source;

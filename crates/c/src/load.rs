@@ -2,7 +2,7 @@
 
 use mazurka_core::ProcessId;
 
-use crate::calls::{BASE, STACK_ENTRY};
+use crate::calls::{BASE, ENTRIES, STACK_ENTRY};
 use crate::image::Image;
 use crate::machine::{Machine, table};
 use crate::world::{World, install, is_there, world};
@@ -34,7 +34,7 @@ pub fn load(path: &str, file: &[u8], settings: Settings) -> Result<(), LoadError
         return Err(LoadError::NoMemory);
     }
     // SAFETY: the page has just been mapped, and is larger than the table.
-    unsafe { *(BASE as *mut [usize; 7]) = table() };
+    unsafe { *(BASE as *mut [usize; ENTRIES.len()]) = table() };
     // Constructors allocate, so there is a world before the program is loaded.
     let mut new = World::new(Image::none(), settings);
     if !new.make_room(ProcessId(0)) {

@@ -6,7 +6,7 @@ use mazurka_core::{
     Promises, Semantics, Status, StepError, Wait,
 };
 
-use crate::calls::STACK_ENTRY;
+use crate::calls::{ENTRIES, STACK_ENTRY};
 use crate::heap::Region;
 use crate::objects::{end_thread, exit};
 use crate::spin::Spin;
@@ -14,7 +14,7 @@ use crate::world::{Failure, Life, Pending, Request, Thread, is_there, world};
 use crate::{Stop, access, objects, trap};
 
 /// The functions of the table, in the order of `calls::ENTRIES`.
-pub(crate) fn table() -> [usize; 7] {
+pub(crate) fn table() -> [usize; ENTRIES.len()] {
     [
         access::turn as *const () as usize,
         access::did as *const () as usize,
@@ -22,6 +22,9 @@ pub(crate) fn table() -> [usize; 7] {
         objects::halt as *const () as usize,
         objects::ask as *const () as usize,
         objects::start as *const () as usize,
+        0,
+        0,
+        0,
         0,
     ]
 }
@@ -54,16 +57,28 @@ pub struct Machine {
 impl Machine {
     /// The program that was loaded, in its initial state.
     pub(crate) fn new() -> Self {
+        let mut machine = Self::empty();
+        machine.start_again();
+        machine
+    }
+
+    fn empty() -> Self {
         static NUMBERS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
-        let mut machine = Self {
+        Self {
             number: NUMBERS.fetch_add(1, std::sync::atomic::Ordering::Relaxed),
             events: Vec::new(),
             len: 0,
             live: std::cell::Cell::new(None),
             initial: Vec::new(),
             guards: Vec::new(),
-        };
-        machine.start_again();
+        }
+    }
+
+    /// The execution as it stands, which something else runs.
+    pub(crate) fn as_it_stands() -> Self {
+        let machine = Self::empty();
+        world().owner = machine.number;
+        machine.live.set(Some(0));
         machine
     }
 
@@ -165,7 +180,7 @@ impl crate::world::Effects {
 
 impl crate::world::World {
     /// Starts a new execution.
-    fn begin(&mut self) {
+    pub(crate) fn begin(&mut self) {
         self.epoch += 1;
         for thread in &mut self.threads {
             if let Some(mut coroutine) = thread.coroutine.take() {
@@ -246,6 +261,7 @@ impl crate::world::World {
                 access: (0, 0, 0),
                 writing: None,
                 idle: 0,
+                asking: Default::default(),
                 lowest: usize::MAX,
                 top: 0,
                 started: 0,
@@ -254,7 +270,7 @@ impl crate::world::World {
         true
     }
 
-    fn begin_step(&mut self, process: ProcessId) {
+    pub(crate) fn begin_step(&mut self, process: ProcessId) {
         let thread = &mut self.threads[process.index()];
         thread.steps += 1;
         self.effects.made = Some(thread.pending);
@@ -262,7 +278,7 @@ impl crate::world::World {
 }
 
 /// Starts a thread: `main`, or what the current thread has asked for.
-fn start(process: ProcessId) {
+pub(crate) fn start(process: ProcessId) {
     let world = world();
     let asked = world.start.take();
     if !world.make_room(process) {
@@ -279,6 +295,7 @@ fn start(process: ProcessId) {
     thread.keys.clear();
     thread.spin.progress();
     (thread.writing, thread.idle) = (None, 0);
+    thread.asking.reset();
     thread.tls = content;
     if let Some((routine, detached, pc)) = asked {
         (thread.routine, thread.detached, thread.started) = (Some(routine), detached, pc);
@@ -311,7 +328,7 @@ fn start(process: ProcessId) {
 }
 
 /// Runs a thread up to its next operation.
-fn run(process: ProcessId) {
+pub(crate) fn run(process: ProcessId) {
     loop {
         let world = world();
         let Some(mut coroutine) = world.threads[process.index()].coroutine.take() else {

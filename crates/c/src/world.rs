@@ -21,6 +21,7 @@ use crate::clock::{Clocks, How, Mark};
 use crate::heap::{FixedStack, Found, Region, thread_of};
 use crate::image::Image;
 use crate::spin::Spin;
+use crate::weak::{Asking, Weak};
 use crate::{Settings, Stop, heap};
 
 /// Why a coroutine gives up control.
@@ -137,6 +138,8 @@ pub(crate) struct Thread {
     pub writing: Option<(u32, (usize, usize), i64)>,
     /// How many plain accesses it has made since its last step.
     pub idle: u32,
+    /// What only a memory model needs.
+    pub asking: Asking,
     /// The lowest address of its stack that is known to have been used.
     pub lowest: usize,
     /// Where the frames of the program begin.
@@ -162,6 +165,8 @@ pub(crate) struct Cell {
     pub count: u32,
     pub destroyed: bool,
     pub address: usize,
+    /// What is there before any write, under a memory model.
+    pub initial: i64,
 }
 
 /// The effects of the current step so far.
@@ -197,6 +202,8 @@ pub(crate) struct Learned {
     pub mixed: FxHashSet<usize>,
     /// The bytes of plain places whose accesses are steps, because accesses to them race.
     pub shared: FxHashSet<usize>,
+    /// Under a memory model: values are chosen before the first thread is started.
+    pub eager: bool,
 }
 
 /// The state of the program.
@@ -244,6 +251,8 @@ pub(crate) struct World {
     /// Fingerprint of what was printed.
     pub output: mazurka_core::Fingerprint,
     pub exit_code: i64,
+    /// The memory model, if there is one.
+    pub weak: Weak,
 }
 
 static WORLD: AtomicPtr<World> = AtomicPtr::new(std::ptr::null_mut());
@@ -303,15 +312,17 @@ impl World {
             in_model: false,
             output: mazurka_core::Fingerprint::EMPTY,
             exit_code: 0,
+            weak: Weak::default(),
         }
     }
 
     /// Forgets the numbers of places, which depend on what was learned.
     pub fn forget_places(&mut self) {
         self.places.clear();
+        self.weak.forget();
     }
 
-    fn new_cell(&mut self, address: usize) -> u32 {
+    pub fn new_cell(&mut self, address: usize) -> u32 {
         self.cells.push(Cell {
             address,
             ..Cell::default()
@@ -424,7 +435,7 @@ impl World {
                 let watched = &self.threads[process.index()].spin.waits_for;
                 watched
                     .iter()
-                    .any(|&(cell, seen)| self.version(cell) != seen)
+                    .any(|&(cell, seen)| i64::from(self.version(cell)) != seen)
             }
         }
     }
@@ -440,6 +451,11 @@ impl World {
             Life::Failed => Status::Failed,
             Life::Discarded => Status::Discarded,
             Life::Alive if self.finished => Status::Ended,
+            // Under a memory model the engine knows which threads can go on.
+            Life::Alive if self.weak.on => match thread.pending.until {
+                Until::Now => Status::Ready,
+                _ => Status::Waiting,
+            },
             Life::Alive => match self.possible(process, thread.pending.until) {
                 true => Status::Ready,
                 false => Status::Waiting,
@@ -527,6 +543,7 @@ impl World {
             kind,
             site: site as u32,
         });
+        self.me().asking.failure = site as u32;
         self.me().life = match kind {
             MishapKind::Discarded => Life::Discarded,
             _ => Life::Failed,

@@ -3,6 +3,7 @@
 
 mod counts;
 mod findings;
+mod memory;
 mod races;
 mod support;
 mod tasks;

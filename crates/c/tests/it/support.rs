@@ -55,6 +55,8 @@ pub struct How<'a> {
     pub allow_races: bool,
     pub nondet: Option<(&'a str, i64, i64)>,
     pub algorithm: Option<&'a str>,
+    /// A memory model.
+    pub memory: Option<&'a str>,
 }
 
 fn run(command: &mut Command) {
@@ -144,6 +146,9 @@ pub fn explore(name: &str, source: &str, how: How<'_>) -> Found {
     if how.allow_races {
         worker.env("MAZURKA_C_RACES", "1");
     }
+    if let Some(memory) = how.memory {
+        worker.env("MAZURKA_C_MEMORY", memory);
+    }
     if let Some((name, least, greatest)) = how.nondet {
         worker.env("MAZURKA_C_NONDET", format!("{name} {least} {greatest}"));
     }
@@ -192,6 +197,9 @@ fn worker() {
     if let Err(error) = load(&object, &content, settings) {
         println!("\nrefused=== {error}");
         return;
+    }
+    if let Ok(memory) = std::env::var("MAZURKA_C_MEMORY") {
+        return crate::memory::explore_weakly(&memory);
     }
     let mut machine = Machine::of_loaded().expect("a program");
     let algorithm = std::env::var("MAZURKA_C_ALGORITHM").expect("an algorithm");

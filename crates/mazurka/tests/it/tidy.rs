@@ -124,7 +124,7 @@ fn languages_never_name_an_algorithm() {
     let both = ["mazurka-core", "mazurka-diagnostics"];
     assert_eq!(dependencies("lang"), [&both[..], &["mazurka-smt"]].concat());
     assert_eq!(dependencies("abs"), both);
-    assert_eq!(dependencies("c"), ["mazurka-core"]);
+    assert_eq!(dependencies("c"), ["mazurka-core", "mazurka-memory"]);
     for name in ["lang", "abs", "c"] {
         never(name, &["mazurka_explore", "Naive", "Dpor", "Policy"]);
     }
