@@ -397,12 +397,14 @@ __attribute__((visibility("default"))) void mazurka_destructors(void) {
 
 /* ---- C11 threads ---- */
 
+void *malloc(size_t);
+void free(void *);
 struct c11 { thrd_start_t f; void *x; };
 static void *c11_run(void *p) {
     struct c11 s = *(struct c11 *)p;
+    free(p);
     return (void *)(long)s.f(s.x);
 }
-void *malloc(size_t);
 int thrd_create(thrd_t *t, thrd_start_t f, void *x) {
     struct c11 *s = malloc(sizeof *s);
     s->f = f;

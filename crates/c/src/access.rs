@@ -4,7 +4,7 @@ use mazurka_core::{AccessKind, MishapKind};
 
 use crate::clock::How;
 use crate::world::{Failure, Life, Pending, Request, Until, World, world};
-use crate::{Stop, heap, weak};
+use crate::{Stop, heap, trap, weak};
 
 /// The operations of `turn`, as the shim numbers them.
 pub(crate) const LOAD: u32 = 0;
@@ -274,8 +274,20 @@ pub(crate) extern "C" fn plain(
     registers: usize,
 ) {
     let world = world();
-    if !world.in_model || size == 0 || world.image.is_thread_local(address) {
+    if !world.in_model || size == 0 {
         return;
+    }
+    if world.image.is_thread_local(address) {
+        // Its own state is not only its stack then.
+        if writes != 0 {
+            world.me().spin.progress();
+            world.me().asking.leave_round();
+        }
+        return;
+    }
+    if trap::is_over() {
+        (world.stop, world.me().life) = (Some(Stop::OutOfTime), Life::Failed);
+        rest();
     }
     world.end_write();
     let writes = writes != 0;

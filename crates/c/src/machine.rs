@@ -85,7 +85,7 @@ impl Machine {
     /// Starts again with what was learned.
     pub fn start_again(&mut self) {
         let world = world();
-        if world.stop == Some(Stop::Restart) {
+        if matches!(world.stop, Some(Stop::Restart | Stop::OutOfTime)) {
             world.stop = None;
             world.forget_places();
         }
@@ -205,6 +205,7 @@ impl crate::world::World {
         (self.exited, self.finished, self.in_section) = (false, false, false);
         self.keys.truncate(self.initial_keys);
         self.output = Fingerprint::EMPTY;
+        self.printed.clear();
         self.exit_code = 0;
     }
 
@@ -286,7 +287,6 @@ pub(crate) fn start(process: ProcessId) {
         world.stop = Some(Stop::Refused(what));
         return;
     }
-    let content = world.image.tls_content.clone();
     let thread = &mut world.threads[process.index()];
     thread.life = Life::Alive;
     (thread.steps, thread.children, thread.result) = (0, 0, 0);
@@ -296,7 +296,7 @@ pub(crate) fn start(process: ProcessId) {
     thread.spin.progress();
     (thread.writing, thread.idle) = (None, 0);
     thread.asking.reset();
-    thread.tls = content;
+    thread.tls.clone_from(&world.image.tls_content);
     if let Some((routine, detached, pc)) = asked {
         (thread.routine, thread.detached, thread.started) = (Some(routine), detached, pc);
     }
@@ -350,6 +350,10 @@ pub(crate) fn run(process: ProcessId) {
         world.threads[process.index()].errno = unsafe { *libc::__errno_location() };
         world.current = process;
         world.end_write();
+        if let Some(trap::Trap::OutOfTime) = trapped {
+            (world.stop, world.me().life) = (Some(Stop::OutOfTime), Life::Failed);
+            return;
+        }
         if let Some(trap) = trapped {
             let (message, pc) = trap.words();
             world.halt(MishapKind::Failure, Failure { message, pc });
@@ -367,6 +371,7 @@ pub(crate) fn run(process: ProcessId) {
         let number = world.threads[process.index()].children;
         world.threads[process.index()].children += 1;
         let child = world.table.child(process, number);
+        world.trail.thread(child, process, number);
         start(child);
         let world = self::world();
         if world.stop.is_some() && world.threads.len() <= child.index() {
@@ -447,6 +452,7 @@ impl Execution for Machine {
             event.touched.extend(pending.second);
             world.effects.clear();
             world.effects.wanted.extend_from_slice(outcomes);
+            world.trail.step(self.len, process, outcomes);
             world.begin_step(process);
         }
         run(process);
@@ -489,7 +495,16 @@ impl Execution for Machine {
     }
 
     fn final_mishaps(&self) -> Vec<Mishap> {
-        Vec::new()
+        if !world().settings.leaks {
+            return Vec::new();
+        }
+        self.revive();
+        let leak = |site| Mishap {
+            process: None,
+            kind: MishapKind::Failure,
+            site,
+        };
+        world().leaks().into_iter().map(leak).collect()
     }
 
     fn observation(&self) -> Fingerprint {

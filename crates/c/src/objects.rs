@@ -12,6 +12,9 @@ use crate::world::{Life, Pending, Request, Routine, Until, world};
 pub(crate) const RECURSIVE: i64 = 1;
 pub(crate) const ERRORCHECK: i64 = 2;
 
+/// So much of what is printed is shown where two executions differ.
+const MOST_PRINTED: usize = 400;
+
 /// A thread is halted.
 pub(crate) extern "C" fn halt(kind: u32, words: *const libc::c_char, pc: usize) {
     // SAFETY: the shim passes a text.
@@ -680,6 +683,8 @@ fn print(text: usize, size: usize) -> i64 {
     // SAFETY: the shim passes a text of this size.
     let text = unsafe { std::slice::from_raw_parts(text as *const u8, size) };
     let world = world();
+    let room = MOST_PRINTED.saturating_sub(world.printed.len());
+    world.printed.extend(text.iter().take(room));
     for &byte in text {
         world.output = world.output.then(byte.into());
     }

@@ -193,15 +193,21 @@ impl Narrator for Machine {
 
     fn bindings(&self, observed_only: bool) -> Vec<Binding> {
         self.status(ProcessId(0));
-        let _ = observed_only;
         let world = world();
         if !world.exited {
             return Vec::new();
         }
-        vec![Binding {
+        let code = Binding {
             name: "exit code".to_owned(),
             value: world.exit_code.to_string(),
-        }]
+        };
+        let text = String::from_utf8_lossy(&world.printed);
+        let output = Binding {
+            name: "output".to_owned(),
+            value: format!("{text:?}"),
+        };
+        let output = (!world.printed.is_empty() || observed_only).then_some(output);
+        std::iter::once(code).chain(output).collect()
     }
 
     fn cell_name(&self, cell: u32) -> String {

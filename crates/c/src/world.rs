@@ -21,6 +21,7 @@ use crate::clock::{Clocks, How, Mark};
 use crate::heap::{FixedStack, Found, Region, thread_of};
 use crate::image::Image;
 use crate::spin::Spin;
+use crate::trail::Trail;
 use crate::weak::{Asking, Weak};
 use crate::{Settings, Stop, heap};
 
@@ -253,6 +254,12 @@ pub(crate) struct World {
     pub exit_code: i64,
     /// The memory model, if there is one.
     pub weak: Weak,
+    /// What was printed.
+    pub printed: Vec<u8>,
+    /// What runs outside of what is explored.
+    pub outside: Vec<String>,
+    /// The schedule, for another process.
+    pub trail: Trail,
 }
 
 static WORLD: AtomicPtr<World> = AtomicPtr::new(std::ptr::null_mut());
@@ -313,6 +320,9 @@ impl World {
             output: mazurka_core::Fingerprint::EMPTY,
             exit_code: 0,
             weak: Weak::default(),
+            printed: Vec::new(),
+            outside: Vec::new(),
+            trail: Trail::default(),
         }
     }
 
@@ -530,13 +540,52 @@ impl World {
         self.me().spin.progress();
     }
 
-    /// Halts the current thread by a mishap.
-    pub fn halt(&mut self, kind: MishapKind, failure: Failure) {
+    /// The number of a failure.
+    fn site_of(&mut self, failure: Failure) -> usize {
         let known = self.failures.iter().position(|known| *known == failure);
-        let site = known.unwrap_or_else(|| {
+        known.unwrap_or_else(|| {
             self.failures.push(failure);
             self.failures.len() - 1
-        });
+        })
+    }
+
+    /// What the program has left behind at its end, as failures, if that is asked for.
+    pub fn leaks(&mut self) -> Vec<u32> {
+        if !self.settings.leaks {
+            return Vec::new();
+        }
+        let mut all = Vec::new();
+        for at in 1..self.threads.len() {
+            let thread = &self.threads[at];
+            if thread.life == Life::Unborn || thread.joined || thread.detached {
+                continue;
+            }
+            let started = thread.started;
+            let name = self.table.path(ProcessId(at as u32)).to_string();
+            all.push(Failure {
+                message: format!("thread {name} is neither joined nor detached"),
+                pc: started,
+            });
+        }
+        let initial = self.initial_heap.0.1;
+        for at in 0..self.threads.len() {
+            let first = if at == 0 { initial } else { 0 };
+            let kept: Vec<_> = self.threads[at].region.kept(first).collect();
+            all.extend(kept.into_iter().map(|(size, made)| Failure {
+                message: format!("a block of {size} bytes is never freed"),
+                pc: made,
+            }));
+        }
+        let sites = all.into_iter().map(|failure| self.site_of(failure) as u32);
+        let mut sites: Vec<u32> = sites.collect();
+        sites.sort_unstable();
+        sites.dedup();
+        sites
+    }
+
+    /// Halts the current thread by a mishap.
+    pub fn halt(&mut self, kind: MishapKind, failure: Failure) {
+        let site = self.site_of(failure);
         let process = self.current;
         self.effects.mishaps.push(Mishap {
             process: Some(process),

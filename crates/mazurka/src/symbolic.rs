@@ -141,6 +141,7 @@ impl Program {
             scope: Scope {
                 exhaustive: found.bounds.is_empty(),
                 bounds: found.bounds,
+                outside: Vec::new(),
             },
             stopped: match cut {
                 true => StopReason::Bound,

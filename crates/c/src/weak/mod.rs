@@ -91,6 +91,11 @@ pub(crate) struct Asking {
 }
 
 impl Asking {
+    /// It has changed something, so it does not spin.
+    pub fn leave_round(&mut self) {
+        self.round.open = false;
+    }
+
     pub fn reset(&mut self) {
         (self.action, self.rule) = (None, Rule::Nothing);
         (self.failure, self.in_vain) = (0, false);
@@ -373,7 +378,7 @@ fn has_read(cell: u32, value: Value) {
 fn progress() {
     let me = world().me();
     me.spin.progress();
-    me.asking.round.open = false;
+    me.asking.leave_round();
 }
 
 /// Whether the current thread spins. Then which of its reads is the first to differ is chosen.

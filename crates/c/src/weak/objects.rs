@@ -137,13 +137,13 @@ pub(crate) fn ask(what: Ask, one: i64, other: i64, pc: usize) -> Option<i64> {
         }
         Ask::Barrier => barrier(object, other, pc),
         Ask::OnceEnter => {
-            let cell = settled(object, "uses a flag in", pc);
+            let cell = flag(object, pc);
             let pending = Pending::new("once", object, pc).until(Until::Once(cell));
             let (_, first) = update(cell, MemoryOrder::Acquire, Move::Once, pending);
             i64::from(first)
         }
         Ask::OnceLeave | Ask::OnceAbort => {
-            let cell = settled(object, "uses a flag in", pc);
+            let cell = flag(object, pc);
             let to = if what == Ask::OnceLeave { 2 } else { 0 };
             let pending = Pending::new("once is done", object, pc);
             update(cell, MemoryOrder::Release, Move::To(to), pending);
@@ -364,6 +364,16 @@ fn rw_unlock(object: usize, pc: usize) -> i64 {
     let pending = Pending::new("unlock", object, pc);
     update(cell, MemoryOrder::Release, moves, pending);
     0
+}
+
+/// The cell of a flag of `once`. A constructor may have set it, in memory.
+fn flag(object: usize, pc: usize) -> u32 {
+    let known = world().cells.len();
+    let cell = settled(object, "uses a flag in", pc);
+    if cell as usize >= known && super::bits_at(object, 1) != 0 {
+        world().cells[cell as usize].initial = 2;
+    }
+    cell
 }
 
 /// The cell of a semaphore.

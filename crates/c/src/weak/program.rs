@@ -34,11 +34,21 @@ impl WeakProgram {
     /// Starts again when it is asked next, with what was learned.
     pub fn start_again(&mut self) {
         let world = world();
-        if world.stop == Some(Stop::Restart) {
+        if matches!(world.stop, Some(Stop::Restart | Stop::OutOfTime)) {
             world.stop = None;
             world.forget_places();
         }
         self.begun = false;
+    }
+
+    /// Whether races are allowed, which no memory model of C does.
+    pub fn allows_races(&self) -> bool {
+        world().settings.allow_races
+    }
+
+    /// Whether what is left behind is looked for.
+    pub fn looks_for_leaks(&self) -> bool {
+        world().settings.leaks
     }
 
     /// Why the last search was broken off, if the program was the reason.
@@ -143,6 +153,7 @@ impl WeakProgram {
 
     /// The execution as it stands.
     pub fn told(&self) -> Told {
+        world().settle();
         Told(Machine::as_it_stands())
     }
 }

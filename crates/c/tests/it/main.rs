@@ -5,5 +5,6 @@ mod counts;
 mod findings;
 mod memory;
 mod races;
+mod random;
 mod support;
 mod tasks;
