@@ -125,7 +125,7 @@ fn languages_never_name_an_algorithm() {
     let more = ["mazurka-history", "mazurka-smt"];
     assert_eq!(dependencies("lang"), [&both[..], &more].concat());
     assert_eq!(dependencies("abs"), both);
-    assert_eq!(dependencies("c"), ["mazurka-core"]);
+    assert_eq!(dependencies("c"), ["mazurka-core", "mazurka-memory"]);
     for name in ["lang", "abs", "c"] {
         never(name, &["mazurka_explore", "Naive", "Dpor", "Policy"]);
     }
