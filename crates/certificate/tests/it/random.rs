@@ -1,0 +1,60 @@
+//! Random programs: trees that are grown have every trace, and nothing less is accepted.
+
+use mazurka_certificate::{Certificate, Facts, Rejected};
+use mazurka_testkit::{Config, Dependence, Limit, Summary, generate, machine, naive};
+
+/// How many programs to try: `MAZURKA_PROGRAMS` says so, or this number does.
+fn programs(unless_told: u64) -> u64 {
+    let told = std::env::var("MAZURKA_PROGRAMS").ok();
+    told.and_then(|n| n.parse().ok()).unwrap_or(unless_told)
+}
+
+/// What brute force finds, if that is not too much.
+fn truth(text: &str) -> Option<Summary> {
+    let limit = Limit::default();
+    let found = naive(&mut machine(text).ok()?, limit, Dependence::Claimed).ok()?;
+    (!found.lost).then_some(found)
+}
+
+/// What a check gets wrong.
+fn fault(facts: &Facts, truth: &Summary) -> Option<String> {
+    let shown = (
+        facts.deadlocks > 0,
+        facts.failures > 0,
+        facts.results_differ,
+    );
+    let true_ones = (
+        !truth.deadlocks.is_empty(),
+        !truth.failures.is_empty(),
+        truth.final_states.len() > 1,
+    );
+    let (traces, all) = (facts.executions - facts.discarded, truth.traces.len() as u64);
+    // Its claims may be finer, then there are fewer traces.
+    (shown != true_ones || traces > all)
+        .then(|| format!("{traces} of {all} traces, {shown:?} instead of {true_ones:?}"))
+}
+
+#[test]
+fn a_tree_that_is_grown_has_every_trace() {
+    let (mut compared, mut coarser) = (0, 0);
+    for seed in 0..programs(2_000) {
+        let program = generate(seed, &Config::default());
+        let text = program.to_string();
+        let Some(truth) = truth(&text) else { continue };
+        let grown = match Certificate::grow(&text, &[], 1_000_000, &mut || true) {
+            Ok(grown) => grown,
+            Err(Rejected::Beyond(_)) => continue,
+            Err(other) => panic!("seed {seed}: {other}\n{text}"),
+        };
+        let facts = grown.check(&mut || true);
+        let facts = facts.unwrap_or_else(|why| panic!("seed {seed}: {why}\n{text}"));
+        if let Some(fault) = fault(&facts, &truth) {
+            panic!("seed {seed}: {fault}\n{text}");
+        }
+        compared += 1;
+        coarser += u64::from(facts.executions - facts.discarded != truth.traces.len() as u64);
+    }
+    assert!(compared > 100, "{compared}");
+    assert!(coarser * 20 < compared, "{coarser} of {compared}");
+    println!("{compared} compared, {coarser} with other claims");
+}
