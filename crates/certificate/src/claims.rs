@@ -329,7 +329,10 @@ impl<'w, 'a> Walk<'w, 'a> {
                 let condition = known.operands.pop().ok_or(UNBALANCED)?;
                 let decided = condition.filter(|_| !self.flat.is_branch(at.pc - 1));
                 if decided != Some(1) {
-                    let other = At { pc: to, ..at.clone() };
+                    let other = At {
+                        pc: to,
+                        ..at.clone()
+                    };
                     self.reach(other, known.clone())?;
                 }
                 if decided == Some(0) {
@@ -337,7 +340,10 @@ impl<'w, 'a> Walk<'w, 'a> {
                 }
             }
             Op::JumpUnlessLess { to, .. } => {
-                let other = At { pc: to, ..at.clone() };
+                let other = At {
+                    pc: to,
+                    ..at.clone()
+                };
                 self.reach(other, known.clone())?;
             }
             Op::Call(procedure) => {
@@ -365,7 +371,9 @@ impl<'w, 'a> Walk<'w, 'a> {
             }
             op => {
                 let Some(count) = takes(op) else {
-                    return Err(Obstacle::Beyond("an instruction that this checker does not know"));
+                    return Err(Obstacle::Beyond(
+                        "an instruction that this checker does not know",
+                    ));
                 };
                 let first = known.operands.len().checked_sub(count).ok_or(UNBALANCED)?;
                 let operands = known.operands.split_off(first);
@@ -457,7 +465,9 @@ impl<'w, 'a> Walk<'w, 'a> {
 fn value(op: Op, operands: &[Option<i64>], slots: &[Option<i64>]) -> Option<i64> {
     let operand = |at: usize| operands.get(at).copied().flatten();
     let element = |range: Range, index: i64| {
-        let at = usize::try_from(index).ok().filter(|&at| at < range.len as usize)?;
+        let at = usize::try_from(index)
+            .ok()
+            .filter(|&at| at < range.len as usize)?;
         slots[range.first as usize + at]
     };
     match op {

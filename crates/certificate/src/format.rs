@@ -54,7 +54,9 @@ impl Certificate {
     /// Reads a file.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Rejected> {
         let Some(rest) = bytes.strip_prefix(MAGIC) else {
-            return Err(Rejected::Malformed("it does not begin as certificates of this version do"));
+            return Err(Rejected::Malformed(
+                "it does not begin as certificates of this version do",
+            ));
         };
         let mut reader = Reader::new(rest);
         let kind = match reader.byte()? {

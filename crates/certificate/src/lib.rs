@@ -27,6 +27,7 @@ mod number;
 mod stateless;
 
 pub use format::{Certificate, Kind};
+pub use stateless::Tree;
 
 use mazurka_lang::flat::Flat;
 use mazurka_lang::{Code, Setting};

@@ -224,7 +224,9 @@ impl<'a> Machine<'a> {
         }
         if !made.mishaps.contains(&Mishap::Discarded) {
             let written = std::mem::take(&mut made.written);
-            let watched = written.iter().flat_map(|&cell| &self.watching[cell as usize]);
+            let watched = written
+                .iter()
+                .flat_map(|&cell| &self.watching[cell as usize]);
             let mut watched: Vec<u32> = watched.copied().collect();
             watched.sort_unstable();
             watched.dedup();
@@ -581,7 +583,9 @@ impl<'w, 'a, 'g> Work<'w, 'a, 'g> {
         self.jumps += 1;
         match self.jumps <= self.machine.most_jumps {
             true => Ok(()),
-            false => Err(Halt::Obstacle(Obstacle::Beyond("one step does more local work than the limit"))),
+            false => Err(Halt::Obstacle(Obstacle::Beyond(
+                "one step does more local work than the limit",
+            ))),
         }
     }
 

@@ -69,7 +69,11 @@ pub(crate) fn negate(ty: Type, a: i64) -> Result<i64, Undefined> {
 
 /// Whether `a op b`, as `u64` values if so.
 pub(crate) fn compare(op: Compare, unsigned: bool, a: i64, b: i64) -> bool {
-    let ty = if unsigned { Type::Unsigned(64) } else { Type::Int };
+    let ty = if unsigned {
+        Type::Unsigned(64)
+    } else {
+        Type::Int
+    };
     let order = exact(ty, a).cmp(&exact(ty, b));
     match op {
         Compare::Eq => order.is_eq(),

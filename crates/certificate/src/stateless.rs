@@ -24,6 +24,7 @@
 //! The walk goes through the tree in order and keeps the nodes of one run. What is owed waits at
 //! its node until that has all its children.
 
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use mazurka_lang::flat::Op;
@@ -95,7 +96,9 @@ struct Event {
 impl Event {
     /// Whether it happens before what has this clock.
     fn is_in(&self, clock: &[u32]) -> bool {
-        clock.get(self.process as usize).is_some_and(|&count| count >= self.number)
+        clock
+            .get(self.process as usize)
+            .is_some_and(|&count| count >= self.number)
     }
 }
 
@@ -140,13 +143,17 @@ impl Children for Written<'_> {
         if head == 0 {
             return Ok(None);
         }
-        let process = (head >> 1).checked_sub(1).and_then(|number| Process::try_from(number).ok());
+        let process = (head >> 1)
+            .checked_sub(1)
+            .and_then(|number| Process::try_from(number).ok());
         let process = process.ok_or(Rejected::Malformed("a step of no process"))?;
         let outcomes = match head & 1 {
             0 => Vec::new(),
             _ => {
                 let count = self.0.length()?;
-                (0..count).map(|_| self.0.signed()).collect::<Result<_, _>>()?
+                (0..count)
+                    .map(|_| self.0.signed())
+                    .collect::<Result<_, _>>()?
             }
         };
         Ok(Some(Edge { process, outcomes }))
@@ -161,7 +168,73 @@ fn write(out: &mut Vec<u8>, edge: Option<&Edge>) {
     put(out, head | u64::from(!outcomes.is_empty()));
     if !outcomes.is_empty() {
         put(out, outcomes.len() as u64);
-        outcomes.iter().for_each(|&outcome| put_signed(out, outcome));
+        outcomes
+            .iter()
+            .for_each(|&outcome| put_signed(out, outcome));
+    }
+}
+
+/// Writes down the tree that a search walks, whatever it is.
+///
+/// ```
+/// use mazurka_certificate::Tree;
+/// let mut tree = Tree::new(2);
+/// for order in [[0, 1], [1, 0]] {
+///     for process in order {
+///         tree.step(process, &[], &[]);
+///     }
+///     tree.back();
+///     tree.back();
+/// }
+/// assert_eq!(tree.finish().len(), 8);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Tree {
+    evidence: Vec<u8>,
+    roots: u32,
+    /// The numbers of processes here, by those that the search gives them.
+    numbers: HashMap<u32, Process>,
+}
+
+impl Tree {
+    /// The tree of a program with so many processes at its start, without a step.
+    pub fn new(roots: u32) -> Self {
+        Self {
+            evidence: Vec::new(),
+            roots,
+            numbers: HashMap::new(),
+        }
+    }
+
+    /// The search makes a step, which chooses these outcomes and starts these processes.
+    pub fn step(&mut self, process: u32, outcomes: &[i64], spawned: &[u32]) {
+        let edge = Edge {
+            process: self.number(process),
+            outcomes: outcomes.to_vec(),
+        };
+        write(&mut self.evidence, Some(&edge));
+        for &child in spawned {
+            self.number(child);
+        }
+    }
+
+    /// The search takes its last step back.
+    pub fn back(&mut self) {
+        write(&mut self.evidence, None);
+    }
+
+    /// The evidence.
+    pub fn finish(self) -> Vec<u8> {
+        self.evidence
+    }
+
+    /// Processes are numbered as they are started.
+    fn number(&mut self, process: u32) -> Process {
+        if process < self.roots {
+            return process;
+        }
+        let next = self.roots + self.numbers.len() as u32;
+        *self.numbers.entry(process).or_insert(next)
     }
 }
 
@@ -171,7 +244,9 @@ pub(crate) struct Grow;
 impl Children for Grow {
     fn next(&mut self, machine: &mut Machine<'_>, node: &Node) -> Result<Option<Edge>, Rejected> {
         if let (Some(&process), Some(choices)) = (node.children.last(), node.choices.last()) {
-            let more = choices.iter().rposition(|choice| choice.value + 1 < choice.end);
+            let more = choices
+                .iter()
+                .rposition(|choice| choice.value + 1 < choice.end);
             if let Some(at) = more {
                 let mut outcomes: Vec<i64> = choices[..=at].iter().map(|one| one.value).collect();
                 outcomes[at] += 1;
@@ -259,6 +334,8 @@ pub(crate) struct Walk<'w, 'a> {
     events: Vec<Event>,
     facts: Facts,
     first_result: Option<Vec<i64>>,
+    /// Whether a false `assume` comes before the first step, and so before everything.
+    hopeless: bool,
 }
 
 impl<'w, 'a> Walk<'w, 'a> {
@@ -266,9 +343,10 @@ impl<'w, 'a> Walk<'w, 'a> {
     pub fn new(machine: &'w mut Machine<'a>) -> Result<Self, Rejected> {
         let (state, made) = machine.start().map_err(beyond)?;
         let mut facts = Facts::default();
-        // Whatever is discarded later does not happen before it.
-        let failed = made.mishaps.iter().filter(|one| **one == Mishap::Failure);
-        facts.failures += failed.count() as u64;
+        let hopeless = made.mishaps.contains(&Mishap::Discarded);
+        if !hopeless {
+            facts.failures += made.mishaps.len() as u64;
+        }
         let ensures = machine.flat.ensures().collect();
         Ok(Self {
             machine,
@@ -278,6 +356,7 @@ impl<'w, 'a> Walk<'w, 'a> {
             events: Vec::new(),
             facts,
             first_result: None,
+            hopeless,
         })
     }
 
@@ -319,11 +398,16 @@ impl<'w, 'a> Walk<'w, 'a> {
         if numbers.saturating_mul(depth) > MOST_NUMBERS {
             return Err(Rejected::Beyond("its runs have too many states to be kept"));
         }
-        let made = self.machine.step(&mut state, process, &outcomes).map_err(beyond)?;
+        let made = self
+            .machine
+            .step(&mut state, process, &outcomes)
+            .map_err(beyond)?;
         let new = node.children.last() != Some(&process);
         if new {
             if node.children.contains(&process) {
-                return Err(Rejected::Tree("children of one process that do not stand together"));
+                return Err(Rejected::Tree(
+                    "children of one process that do not stand together",
+                ));
             }
             complete(&node.choices)?;
         }
@@ -367,11 +451,19 @@ impl<'w, 'a> Walk<'w, 'a> {
 
     /// How many events of a process happened, and the clock after them.
     fn past(&self, process: Process) -> (u32, Vec<u32>) {
-        let own = self.events.iter().rev().find(|event| event.process == process);
+        let own = self
+            .events
+            .iter()
+            .rev()
+            .find(|event| event.process == process);
         if let Some(event) = own {
             return (event.number, event.clock.clone());
         }
-        let start = self.events.iter().rev().find(|event| event.spawned.contains(&process));
+        let start = self
+            .events
+            .iter()
+            .rev()
+            .find(|event| event.spawned.contains(&process));
         (0, start.map_or(Vec::new(), |event| event.clock.clone()))
     }
 
@@ -405,7 +497,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         }
         clock[process as usize] = number + 1;
         let discarded = made.mishaps.contains(&Mishap::Discarded);
-        if made.mishaps.contains(&Mishap::Failure) && !discarded {
+        if made.mishaps.contains(&Mishap::Failure) && !discarded && !self.hopeless {
             let mut before = self.events.iter();
             let excused = before.any(|event| event.discarded && event.is_in(&clock));
             self.facts.failures += u64::from(!excused);

@@ -1,3 +1,6 @@
 //! The tests of the checker.
 
+mod engines;
+mod mutants;
 mod random;
+mod taped;

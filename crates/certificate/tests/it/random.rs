@@ -4,20 +4,20 @@ use mazurka_certificate::{Certificate, Facts, Rejected};
 use mazurka_testkit::{Config, Dependence, Limit, Summary, generate, machine, naive};
 
 /// How many programs to try: `MAZURKA_PROGRAMS` says so, or this number does.
-fn programs(unless_told: u64) -> u64 {
+pub fn programs(unless_told: u64) -> u64 {
     let told = std::env::var("MAZURKA_PROGRAMS").ok();
     told.and_then(|n| n.parse().ok()).unwrap_or(unless_told)
 }
 
 /// What brute force finds, if that is not too much.
-fn truth(text: &str) -> Option<Summary> {
+pub fn truth(text: &str) -> Option<Summary> {
     let limit = Limit::default();
     let found = naive(&mut machine(text).ok()?, limit, Dependence::Claimed).ok()?;
     (!found.lost).then_some(found)
 }
 
 /// What a check gets wrong.
-fn fault(facts: &Facts, truth: &Summary) -> Option<String> {
+pub fn fault(facts: &Facts, truth: &Summary) -> Option<String> {
     let shown = (
         facts.deadlocks > 0,
         facts.failures > 0,
@@ -28,7 +28,10 @@ fn fault(facts: &Facts, truth: &Summary) -> Option<String> {
         !truth.failures.is_empty(),
         truth.final_states.len() > 1,
     );
-    let (traces, all) = (facts.executions - facts.discarded, truth.traces.len() as u64);
+    let (traces, all) = (
+        facts.executions - facts.discarded,
+        truth.traces.len() as u64,
+    );
     // Its claims may be finer, then there are fewer traces.
     (shown != true_ones || traces > all)
         .then(|| format!("{traces} of {all} traces, {shown:?} instead of {true_ones:?}"))
@@ -36,8 +39,8 @@ fn fault(facts: &Facts, truth: &Summary) -> Option<String> {
 
 #[test]
 fn a_tree_that_is_grown_has_every_trace() {
-    let (mut compared, mut coarser) = (0, 0);
-    for seed in 0..programs(2_000) {
+    let mut compared = 0;
+    for seed in 0..programs(1_000) {
         let program = generate(seed, &Config::default());
         let text = program.to_string();
         let Some(truth) = truth(&text) else { continue };
@@ -51,10 +54,12 @@ fn a_tree_that_is_grown_has_every_trace() {
         if let Some(fault) = fault(&facts, &truth) {
             panic!("seed {seed}: {fault}\n{text}");
         }
+        // Of such values one side alone is claimed here.
+        if !text.contains("if false then") && !text.contains("if true then") {
+            let traces = facts.executions - facts.discarded;
+            assert_eq!(traces, truth.traces.len() as u64, "seed {seed}\n{text}");
+        }
         compared += 1;
-        coarser += u64::from(facts.executions - facts.discarded != truth.traces.len() as u64);
     }
     assert!(compared > 100, "{compared}");
-    assert!(coarser * 20 < compared, "{coarser} of {compared}");
-    println!("{compared} compared, {coarser} with other claims");
 }
