@@ -13,7 +13,7 @@
 //! use mazurka_certificate::{Certificate, Kind};
 //!
 //! let source = "var x: int = 0; lock m; process p (i in 0..2) { lock(m); x := x + 1; unlock(m) }";
-//! let certificate = Certificate::grow(source, &[], 1_000_000, &mut || true).unwrap();
+//! let certificate = Certificate::grow(Kind::Stateless, source, &[], 1_000_000, &mut || true).unwrap();
 //! let bytes = certificate.to_bytes();
 //! let facts = Certificate::from_bytes(&bytes).unwrap().check(&mut || true).unwrap();
 //! assert_eq!((facts.executions, facts.failures, facts.deadlocks), (2, 0, 0));
@@ -24,11 +24,15 @@ mod claims;
 mod format;
 mod machine;
 mod number;
+mod stateful;
 mod stateless;
 
 pub use format::{Certificate, Kind};
 pub use stateless::Tree;
 
+use format::Reader;
+use machine::Machine;
+use mazurka_diagnostics::Diagnostic;
 use mazurka_lang::flat::Flat;
 use mazurka_lang::{Code, Setting};
 
@@ -70,6 +74,9 @@ pub struct Facts {
     pub failures: u64,
     /// The deadlocks.
     pub deadlocks: u64,
+    /// The parts of the state graph in which a run may stay for ever though some process does not
+    /// end; none for a tree, which is finite.
+    pub livelocks: u64,
     /// Whether two final states differ in what is observed.
     pub results_differ: bool,
 }
@@ -86,28 +93,37 @@ pub struct Mended {
 }
 
 impl Certificate {
-    /// Makes a certificate for a program by a search of its own, with source sets. `go_on` is asked
-    /// now and then.
+    /// Makes a certificate for a program by a search of its own: a tree by source sets, or all
+    /// states. `go_on` is asked now and then.
     pub fn grow(
+        kind: Kind,
         source: &str,
         settings: &[(String, String)],
         most_jumps: u64,
         go_on: &mut dyn FnMut() -> bool,
     ) -> Result<Self, Rejected> {
         let empty = Self {
-            kind: Kind::Stateless,
+            kind,
             source: source.to_owned(),
             settings: settings.to_vec(),
             most_jumps,
             evidence: Vec::new(),
         };
-        Ok(empty.mend(go_on)?.certificate)
+        match kind {
+            Kind::Stateless => Ok(empty.mend(go_on)?.certificate),
+            Kind::Stateful => {
+                let code = empty.code()?;
+                let mut machine = Machine::new(Flat::new(&code), most_jumps);
+                let evidence = stateful::grow(&mut machine, go_on)?;
+                Ok(Self { evidence, ..empty })
+            }
+        }
     }
 
     /// Adds to the tree of a certificate what it lacks.
     pub fn mend(&self, go_on: &mut dyn FnMut() -> bool) -> Result<Mended, Rejected> {
         let code = self.code()?;
-        let mut machine = machine::Machine::new(Flat::new(&code), self.most_jumps);
+        let mut machine = Machine::new(Flat::new(&code), self.most_jumps);
         let mut evidence = Vec::new();
         let mut mend = stateless::Mend::new(&self.evidence);
         let walk = stateless::Walk::new(&mut machine)?;
@@ -125,9 +141,12 @@ impl Certificate {
     /// What it shows.
     pub fn check(&self, go_on: &mut dyn FnMut() -> bool) -> Result<Facts, Rejected> {
         let code = self.code()?;
-        let mut machine = machine::Machine::new(Flat::new(&code), self.most_jumps);
+        let mut machine = Machine::new(Flat::new(&code), self.most_jumps);
+        if self.kind == Kind::Stateful {
+            return stateful::check(&mut machine, &self.evidence, go_on);
+        }
         let walk = stateless::Walk::new(&mut machine)?;
-        let mut written = stateless::Written(format::Reader::new(&self.evidence));
+        let mut written = stateless::Written(Reader::new(&self.evidence));
         let facts = walk.all(&mut written, &mut Vec::new(), go_on)?;
         match written.0.rest.is_empty() {
             true => Ok(facts),
@@ -142,18 +161,14 @@ impl Certificate {
             value: value.clone(),
         };
         let settings: Vec<Setting> = self.settings.iter().map(set).collect();
-        let program = mazurka_lang::load(&self.source, &settings);
-        let program = program.map_err(|mistakes| {
-            let first = mistakes.first().map(|one| one.message.clone());
-            Rejected::Program(first.unwrap_or_default())
-        })?;
+        let mistaken = |mistakes: Vec<Diagnostic>| {
+            let first = mistakes.into_iter().next();
+            Rejected::Program(first.map_or(String::new(), |one| one.message))
+        };
+        let program = mazurka_lang::load(&self.source, &settings).map_err(mistaken)?;
         if !program.unknowns().is_empty() {
             return Err(Rejected::Beyond("the program leaves values open"));
         }
-        let code = mazurka_lang::compile(&program, &self.source);
-        code.map_err(|mistakes| {
-            let first = mistakes.first().map(|one| one.message.clone());
-            Rejected::Program(first.unwrap_or_default())
-        })
+        mazurka_lang::compile(&program, &self.source).map_err(mistaken)
     }
 }

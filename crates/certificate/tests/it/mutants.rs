@@ -1,12 +1,12 @@
 //! Certificates with one thing changed: where brute force says that they lack a trace, they are
 //! rejected.
 
-use mazurka_certificate::{Certificate, Rejected, Tree};
+use mazurka_certificate::{Certificate, Kind, Rejected, Tree};
 use mazurka_core::{Execution, ProcessId, Status};
 use mazurka_lang::Machine;
 use mazurka_testkit::{Config, Dependence, Recorder, Rng, Summary, generate, machine};
 
-use crate::random::{fault, programs, truth};
+use crate::random::{fault, grow, programs, truth};
 use crate::taped::certificate;
 
 /// A step, and what follows it.
@@ -215,7 +215,7 @@ fn files_with_any_byte_changed_never_panic_and_show_nothing_wrong() {
     for seed in 0..programs(30) {
         let text = generate(seed, &Config::default()).to_string();
         let Some(truth) = truth(&text) else { continue };
-        let Ok(grown) = Certificate::grow(&text, &[], 1_000_000, &mut || true) else {
+        let Ok(grown) = grow(Kind::Stateless, &text) else {
             continue;
         };
         let bytes = grown.to_bytes();

@@ -1,6 +1,6 @@
 //! Random programs: trees that are grown have every trace, and nothing less is accepted.
 
-use mazurka_certificate::{Certificate, Facts, Rejected};
+use mazurka_certificate::{Certificate, Facts, Kind, Rejected};
 use mazurka_testkit::{Config, Dependence, Limit, Summary, generate, machine, naive};
 
 /// How many programs to try: `MAZURKA_PROGRAMS` says so, or this number does.
@@ -37,6 +37,10 @@ pub fn fault(facts: &Facts, truth: &Summary) -> Option<String> {
         .then(|| format!("{traces} of {all} traces, {shown:?} instead of {true_ones:?}"))
 }
 
+pub fn grow(kind: Kind, text: &str) -> Result<Certificate, Rejected> {
+    Certificate::grow(kind, text, &[], 1_000_000, &mut || true)
+}
+
 #[test]
 fn a_tree_that_is_grown_has_every_trace() {
     let mut compared = 0;
@@ -44,7 +48,7 @@ fn a_tree_that_is_grown_has_every_trace() {
         let program = generate(seed, &Config::default());
         let text = program.to_string();
         let Some(truth) = truth(&text) else { continue };
-        let grown = match Certificate::grow(&text, &[], 1_000_000, &mut || true) {
+        let grown = match grow(Kind::Stateless, &text) {
             Ok(grown) => grown,
             Err(Rejected::Beyond(_)) => continue,
             Err(other) => panic!("seed {seed}: {other}\n{text}"),
@@ -58,6 +62,28 @@ fn a_tree_that_is_grown_has_every_trace() {
         if !text.contains("if false then") && !text.contains("if true then") {
             let traces = facts.executions - facts.discarded;
             assert_eq!(traces, truth.traces.len() as u64, "seed {seed}\n{text}");
+        }
+        compared += 1;
+    }
+    assert!(compared > 100, "{compared}");
+}
+
+#[test]
+fn a_set_of_states_has_every_end() {
+    let mut compared = 0;
+    for seed in 0..programs(1_000) {
+        let text = generate(seed, &Config::default()).to_string();
+        let Some(truth) = truth(&text) else { continue };
+        let grown = match grow(Kind::Stateful, &text) {
+            Ok(grown) => grown,
+            Err(Rejected::Beyond(_)) => continue,
+            Err(other) => panic!("seed {seed}: {other}\n{text}"),
+        };
+        let facts = grown.check(&mut || true);
+        let facts = facts.unwrap_or_else(|why| panic!("seed {seed}: {why}\n{text}"));
+        assert_eq!(facts.livelocks, 0, "all of these programs end\n{text}");
+        if let Some(fault) = fault(&facts, &truth) {
+            panic!("seed {seed}: {fault}\n{text}");
         }
         compared += 1;
     }

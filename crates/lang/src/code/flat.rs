@@ -54,6 +54,11 @@ impl<'a> Flat<'a> {
         self.code.branches.contains(&pc)
     }
 
+    /// Whether a process is not meant to end whose outermost body is at this instruction.
+    pub fn is_endless(&self, pc: u32) -> bool {
+        self.code.is_endless(pc)
+    }
+
     /// The conditions of the invariants, in their order: instructions that read cells and leave a
     /// value.
     pub fn invariants(&self) -> impl Iterator<Item = &'a [Op]> + use<'a> {
