@@ -3,4 +3,5 @@
 mod engines;
 mod mutants;
 mod random;
+mod swarm;
 mod taped;
