@@ -7,6 +7,9 @@ use crate::Rejected;
 
 const MAGIC: &[u8] = b"mazurka certificate 1\n";
 
+/// Jumps and calls of one step.
+const MOST_JUMPS: u64 = 10_000_000;
+
 /// What kind of evidence a certificate has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -64,7 +67,8 @@ impl Certificate {
             1 => Kind::Stateful,
             _ => return Err(Rejected::Malformed("an unknown kind of evidence")),
         };
-        let most_jumps = reader.number()?;
+        // More would keep one step busy beyond any limit.
+        let most_jumps = reader.number()?.min(MOST_JUMPS);
         let source = reader.text()?;
         let count = reader.length()?;
         let settings: Result<Vec<_>, Rejected> = (0..count)

@@ -36,6 +36,9 @@ use mazurka_diagnostics::Diagnostic;
 use mazurka_lang::flat::Flat;
 use mazurka_lang::{Code, Setting};
 
+/// Steps between two questions whether to go on.
+const LOOK_AFTER: u64 = 32;
+
 /// Why a certificate shows nothing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Rejected {

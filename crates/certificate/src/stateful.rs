@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use crate::format::{Reader, put, put_signed};
 use crate::machine::{Choice, Life, Machine, Made, Mishap, Obstacle, Process, State};
-use crate::{Facts, Rejected};
+use crate::{Facts, LOOK_AFTER, Rejected};
 
 /// Numbers that all states may have together.
 const MOST_NUMBERS: usize = 1 << 28;
@@ -142,7 +142,10 @@ impl Survey<'_> {
         }
         self.facts.steps += 1;
         self.facts.failures += failures;
-        let failed = state.threads.iter().any(|thread| thread.life == Life::Failed);
+        let failed = state
+            .threads
+            .iter()
+            .any(|thread| thread.life == Life::Failed);
         if ready.is_empty() {
             self.end(machine, state, failed)?;
         }
@@ -215,7 +218,7 @@ pub(crate) fn check(
     states.add(initial)?;
     let mut parent = 0u64;
     for made in 0..count {
-        if made.is_multiple_of(256) && !go_on() {
+        if (made as u64).is_multiple_of(LOOK_AFTER) && !go_on() {
             return Err(Rejected::Stopped);
         }
         let head = reader.number()?;
@@ -225,17 +228,25 @@ pub(crate) fn check(
             0 => Vec::new(),
             _ => {
                 let count = reader.length()?;
-                (0..count).map(|_| reader.signed()).collect::<Result<_, _>>()?
+                (0..count)
+                    .map(|_| reader.signed())
+                    .collect::<Result<_, _>>()?
             }
         };
-        let from = usize::try_from(parent).ok().and_then(|at| states.all.get(at));
-        let from = from.ok_or(Rejected::States("a state comes from one that is not there yet"))?;
+        let from = usize::try_from(parent)
+            .ok()
+            .and_then(|at| states.all.get(at));
+        let from = from.ok_or(Rejected::States(
+            "a state comes from one that is not there yet",
+        ))?;
         let process = Process::try_from(process).unwrap_or(Process::MAX);
         if from.life(process) != Life::Alive {
             return Err(Rejected::States("a step of a process that has none"));
         }
         let mut after = from.clone();
-        let made = machine.step(&mut after, process, &outcomes).map_err(beyond)?;
+        let made = machine
+            .step(&mut after, process, &outcomes)
+            .map_err(beyond)?;
         if made.mishaps.contains(&Mishap::Discarded) {
             return Err(Rejected::States("a state of a discarded run"));
         }
@@ -259,7 +270,7 @@ pub(crate) fn check(
         first_result: None,
     };
     for number in 0..states.all.len() as u32 {
-        if number.is_multiple_of(256) && !go_on() {
+        if u64::from(number).is_multiple_of(LOOK_AFTER) && !go_on() {
             return Err(Rejected::Stopped);
         }
         survey.look(machine, number)?;
@@ -284,7 +295,7 @@ pub(crate) fn grow(
     let (mut count, mut last) = (0, 0);
     let mut queue = VecDeque::from([0u32]);
     while let Some(number) = queue.pop_front() {
-        if number.is_multiple_of(256) && !go_on() {
+        if u64::from(number).is_multiple_of(LOOK_AFTER) && !go_on() {
             return Err(Rejected::Stopped);
         }
         let state = states.all[number as usize].clone();

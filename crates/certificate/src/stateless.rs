@@ -12,7 +12,8 @@
 //!    a process waits for at the end of the run;
 //! 3. (b) if e conflicts with a later step of another process that may wait for a condition, made or
 //!    waited for at the end of the run, all ready processes are in children(E) ∪ sleep(E);
-//! 4. (c) the children of one process stand together and have all outcomes of its step.
+//! 4. (c) the children of one process stand together and have all outcomes of its step;
+//! 5. no child sleeps.
 //!
 //! | in the proof | here |
 //! |---|---|
@@ -32,7 +33,7 @@ use mazurka_lang::flat::Op;
 use crate::claims::{Next, Steps, Wait};
 use crate::format::{Reader, put, put_signed};
 use crate::machine::{Choice, Life, Machine, Made, Mishap, Obstacle, Process, State};
-use crate::{Facts, Rejected};
+use crate::{Facts, LOOK_AFTER, Rejected};
 
 /// Numbers that the states of one run may have together.
 const MOST_NUMBERS: usize = 1 << 28;
@@ -290,13 +291,29 @@ impl<'a> Mend<'a> {
             missing: 0,
         }
     }
+
+    /// Reads on to the end of a node.
+    fn skip(&mut self, machine: &mut Machine<'_>, node: &Node) -> Result<(), Rejected> {
+        let mut open = 1u64;
+        while open > 0 {
+            match self.written.next(machine, node)? {
+                Some(_) => open += 1,
+                None => open -= 1,
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Children for Mend<'_> {
     fn next(&mut self, machine: &mut Machine<'_>, node: &Node) -> Result<Option<Edge>, Rejected> {
         if self.beyond == 0 && !self.exhausted {
-            if let Some(edge) = self.written.next(machine, node)? {
-                return Ok(Some(edge));
+            while let Some(edge) = self.written.next(machine, node)? {
+                if !node.sleep.contains(&edge.process) {
+                    return Ok(Some(edge));
+                }
+                // By what is claimed here it is not needed, nor anything below it.
+                self.skip(machine, node)?;
             }
             self.exhausted = true;
         }
@@ -373,7 +390,7 @@ impl<'w, 'a> Walk<'w, 'a> {
             match edge {
                 Some(edge) => {
                     self.facts.steps += 1;
-                    if self.facts.steps.is_multiple_of(256) && !go_on() {
+                    if self.facts.steps.is_multiple_of(LOOK_AFTER) && !go_on() {
                         return Err(Rejected::Stopped);
                     }
                     self.enter(edge)?;
@@ -390,6 +407,9 @@ impl<'w, 'a> Walk<'w, 'a> {
         let depth = self.events.len();
         if self.nodes[depth].state.life(process) != Life::Alive {
             return Err(Rejected::Tree("a step of a process that has none"));
+        }
+        if self.nodes[depth].sleep.contains(&process) {
+            return Err(Rejected::Tree("a step of a process that sleeps"));
         }
         let next = self.next_of(depth, process)?;
         let node = &self.nodes[depth];

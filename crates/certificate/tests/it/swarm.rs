@@ -8,7 +8,11 @@ use mazurka_testkit::swarm;
 use crate::random::{grow_within, programs};
 
 fn differs(facts: &Facts, truth: &Truth) -> Option<String> {
-    let shown = (facts.deadlocks > 0, facts.failures > 0, facts.results_differ);
+    let shown = (
+        facts.deadlocks > 0,
+        facts.failures > 0,
+        facts.results_differ,
+    );
     let deterministic = truth.deterministic.unwrap_or(true);
     let true_ones = (truth.deadlock, !truth.failures.is_empty(), !deterministic);
     (shown != true_ones).then(|| format!("{shown:?} instead of {true_ones:?}"))
@@ -52,5 +56,8 @@ fn both_kinds_of_evidence_agree_with_the_oracle() {
         }
     }
     println!("{trees} trees, {sets} sets of states, {livelocks} livelocks");
-    assert!(trees > 50 && sets > 50 && livelocks > 0, "{trees} {sets} {livelocks}");
+    assert!(
+        trees > 50 && sets > 50 && livelocks > 0,
+        "{trees} {sets} {livelocks}"
+    );
 }

@@ -1,10 +1,13 @@
 //! The command `check`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
+use mazurka::record::Record;
+use mazurka::{Options, Program, Verdict};
 use mazurka_report::Lanes;
 
+use super::check_certificate::evidence;
 use super::{Refusal, jobs, view};
 use crate::args::{EXIT_CODES, FairnessArgs, MemoryArgs, OutputArgs, SearchArgs};
 use crate::diagnose::WarningArgs;
@@ -16,7 +19,7 @@ use crate::show::{
     ABOUT_LANES, Format, JSON, LANES_DOT, LANES_SVG, TEXT, json, lanes, offer, show,
 };
 use crate::watch::{self, watched};
-use crate::{files, values};
+use crate::{files, output, values};
 
 /// Say whether a program can fail, deadlock, or end in different states
 #[derive(Debug, Args)]
@@ -30,6 +33,7 @@ use crate::{files, values};
   mazurka check server.maz --fairness strong
   mazurka check counter.maz --witness bad.json; mazurka replay bad.json
   mazurka check counter.maz --format svg > counter.svg
+  mazurka check peterson.maz --certificate peterson.cert; mazurka check-certificate peterson.cert
   echo 'var x: int = 0 process {{ x := 1 }} process {{ x := 2 }}' | mazurka check -
 
 Failures, temporal properties, deadlocks and livelocks count, in this order of gravity, and then
@@ -53,6 +57,10 @@ pub(crate) struct CheckArgs {
     /// Save the record of a violation here, for `mazurka replay`
     #[arg(long, value_name = "FILE")]
     witness: Option<PathBuf>,
+    /// If it is verified, save evidence for `mazurka check-certificate` here: it searches once more
+    /// for that
+    #[arg(long, value_name = "FILE")]
+    certificate: Option<PathBuf>,
     /// Workers that explore at the same time (the cores unless given); they change no result
     #[arg(long, short, value_name = "N", value_parser = values::count)]
     jobs: Option<u64>,
@@ -90,5 +98,42 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit, Refusal> {
             picture => lanes(&Lanes::of_evidence(&record), picture),
         })
     })?;
-    Ok(args.warnings.show(&program, &record, exit, &args.output))
+    let exit = args.warnings.show(&program, &record, exit, &args.output);
+    match &args.certificate {
+        Some(path) => certify(&program, (&record, path), &options, exit),
+        None => Ok(exit),
+    }
+}
+
+/// Makes a certificate of a verdict, and says on the error stream what it is or why there is none.
+fn certify(
+    program: &Program,
+    (record, path): (&Record, &Path),
+    options: &Options,
+    exit: Exit,
+) -> Result<Exit, Refusal> {
+    if record.verdict != Verdict::Verified {
+        output::print_error("no certificate: only `verified` has one\n");
+        return Ok(exit);
+    }
+    let made = watched(&options.limits, true, |watch| {
+        program.certify(options, watch)
+    })?;
+    match made {
+        Ok(made) => {
+            if files::save_bytes("the certificate", path, &made.certificate.to_bytes()) {
+                let evidence = evidence(made.certificate.kind, &made.facts);
+                let added = match made.added {
+                    0 => String::new(),
+                    added => format!(", {added} of them beyond those of `optimal`"),
+                };
+                output::print_error(&format!("certificate: {evidence}{added}\n"));
+            }
+            Ok(exit)
+        }
+        Err(why) => {
+            output::complain(&format!("no certificate: {why}"));
+            Ok(exit.worse(Exit::BadInput))
+        }
+    }
 }
