@@ -1,13 +1,11 @@
 //! The command `check`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
-use mazurka::record::Record;
-use mazurka::{Options, Program, Verdict};
 use mazurka_report::Lanes;
 
-use super::check_certificate::evidence;
+use super::check_certificate::certify;
 use super::{Refusal, jobs, view};
 use crate::args::{EXIT_CODES, FairnessArgs, MemoryArgs, OutputArgs, SearchArgs};
 use crate::diagnose::WarningArgs;
@@ -19,7 +17,7 @@ use crate::show::{
     ABOUT_LANES, Format, JSON, LANES_DOT, LANES_SVG, TEXT, json, lanes, offer, show,
 };
 use crate::watch::{self, watched};
-use crate::{files, output, values};
+use crate::{files, values};
 
 /// Say whether a program can fail, deadlock, or end in different states
 #[derive(Debug, Args)]
@@ -102,38 +100,5 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit, Refusal> {
     match &args.certificate {
         Some(path) => certify(&program, (&record, path), &options, exit),
         None => Ok(exit),
-    }
-}
-
-/// Makes a certificate of a verdict, and says on the error stream what it is or why there is none.
-fn certify(
-    program: &Program,
-    (record, path): (&Record, &Path),
-    options: &Options,
-    exit: Exit,
-) -> Result<Exit, Refusal> {
-    if record.verdict != Verdict::Verified {
-        output::print_error("no certificate: only `verified` has one\n");
-        return Ok(exit);
-    }
-    let made = watched(&options.limits, true, |watch| {
-        program.certify(options, watch)
-    })?;
-    match made {
-        Ok(made) => {
-            if files::save_bytes("the certificate", path, &made.certificate.to_bytes()) {
-                let evidence = evidence(made.certificate.kind, &made.facts);
-                let added = match made.added {
-                    0 => String::new(),
-                    added => format!(", {added} of them beyond those of `optimal`"),
-                };
-                output::print_error(&format!("certificate: {evidence}{added}\n"));
-            }
-            Ok(exit)
-        }
-        Err(why) => {
-            output::complain(&format!("no certificate: {why}"));
-            Ok(exit.worse(Exit::BadInput))
-        }
     }
 }

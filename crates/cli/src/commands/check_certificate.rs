@@ -1,7 +1,10 @@
 //! The command `check-certificate`.
 
+use std::path::Path;
+
 use clap::Args;
 use mazurka::certificate::{self, Certificate, Checked, Evidence, Facts, NotCertified, Rejected};
+use mazurka::record::Record;
 use mazurka::search::Kind;
 use mazurka::{Options, Program, Verdict};
 
@@ -108,7 +111,7 @@ fn told(certificate: &Certificate, checked: &Checked) -> String {
 }
 
 /// The evidence in a few words.
-pub(super) fn evidence(kind: Evidence, facts: &Facts) -> String {
+fn evidence(kind: Evidence, facts: &Facts) -> String {
     let Facts {
         steps,
         executions,
@@ -120,5 +123,38 @@ pub(super) fn evidence(kind: Evidence, facts: &Facts) -> String {
             format!("a tree of {executions} executions and {blocked} blocked runs, {steps} steps")
         }
         Evidence::Stateful => format!("{steps} states that no step leaves"),
+    }
+}
+
+/// Makes a certificate of a verdict, and says on the error stream what it is or why there is none.
+pub(super) fn certify(
+    program: &Program,
+    (record, path): (&Record, &Path),
+    options: &Options,
+    exit: Exit,
+) -> Result<Exit, Refusal> {
+    if record.verdict != Verdict::Verified {
+        output::print_error("no certificate: only `verified` has one\n");
+        return Ok(exit);
+    }
+    let made = watched(&options.limits, true, |watch| {
+        program.certify(options, watch)
+    })?;
+    match made {
+        Ok(made) => {
+            if files::save_bytes("the certificate", path, &made.certificate.to_bytes()) {
+                let evidence = evidence(made.certificate.kind, &made.facts);
+                let added = match made.added {
+                    0 => String::new(),
+                    added => format!(", {added} of them beyond those of `optimal`"),
+                };
+                output::print_error(&format!("certificate: {evidence}{added}\n"));
+            }
+            Ok(exit)
+        }
+        Err(why) => {
+            output::complain(&format!("no certificate: {why}"));
+            Ok(exit.worse(Exit::BadInput))
+        }
     }
 }
