@@ -91,6 +91,8 @@ pub struct Mended {
     pub certificate: Certificate,
     /// How many children of nodes were missing.
     pub missing: u64,
+    /// How many were left out, with all that follows them, because others have what they have.
+    pub superfluous: u64,
     /// What it shows.
     pub facts: Facts,
 }
@@ -137,6 +139,7 @@ impl Certificate {
                 ..self.clone()
             },
             missing: mend.missing,
+            superfluous: mend.superfluous,
             facts,
         })
     }

@@ -219,7 +219,7 @@ impl<'a> Machine<'a> {
         let mut made = Made::default();
         let mut work = Work::new(self, state, &mut made, outcomes);
         work.run(process, open)?;
-        if work.given.len() > 0 {
+        if !work.given.is_empty() {
             return Err(Obstacle::NoSuchOutcome);
         }
         if !made.mishaps.contains(&Mishap::Discarded) {

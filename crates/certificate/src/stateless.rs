@@ -280,6 +280,8 @@ pub(crate) struct Mend<'a> {
     exhausted: bool,
     /// How many children were missing.
     pub missing: u64,
+    /// How many were there that sleep.
+    pub superfluous: u64,
 }
 
 impl<'a> Mend<'a> {
@@ -289,6 +291,7 @@ impl<'a> Mend<'a> {
             beyond: 0,
             exhausted: false,
             missing: 0,
+            superfluous: 0,
         }
     }
 
@@ -313,6 +316,7 @@ impl Children for Mend<'_> {
                     return Ok(Some(edge));
                 }
                 // By what is claimed here it is not needed, nor anything below it.
+                self.superfluous += 1;
                 self.skip(machine, node)?;
             }
             self.exhausted = true;
