@@ -149,6 +149,11 @@ pub enum ProveError {
         "there is no rule for a channel without a capacity: give it one, `chan c[4]: …`, or explore the program with `mazurka check`"
     )]
     Unbounded,
+    /// It has an object whose operations clients call.
+    #[error(
+        "there is no rule for `spec object`: histories are decided by `mazurka check` and `mazurka explore`"
+    )]
+    Object,
     /// A goal of its own about a program whose objects know processes by their number.
     #[error(
         "a box may hold copies of processes, some of them, or others, and reader–writer locks, condition variables, barriers and locks that are tried know the processes of the file by their number: state what is to hold with `ensures` or `invariant`, and prove that"
@@ -228,6 +233,9 @@ impl ProofFile {
 impl Program {
     fn theory(&self) -> Result<Theory<'_>, ProveError> {
         let code = self.language.maz().ok_or(ProveError::NotMaz)?;
+        if code.has_object() {
+            return Err(ProveError::Object);
+        }
         Ok(Theory {
             record: self.record(),
             source: code.source(),
@@ -407,6 +415,7 @@ impl Theory<'_> {
             scope: Scope {
                 exhaustive: bounds.is_empty() && verdict != Verdict::Inconclusive,
                 bounds: bounds.clone(),
+                outside: Vec::new(),
             },
             stopped: match bounds.is_empty() {
                 true => StopReason::Complete,
@@ -426,6 +435,7 @@ impl Theory<'_> {
             memory_model: None,
             covers: Vec::new(),
             refinement: None,
+            object: None,
         };
         Ok((ProveRecord { record, goals: all }, file))
     }

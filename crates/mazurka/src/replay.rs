@@ -267,6 +267,7 @@ impl Program {
             scope: Scope {
                 exhaustive: false,
                 bounds: Vec::new(),
+                outside: self.outside(),
             },
             stopped: StopReason::Complete,
             deterministic: old.deterministic.filter(|_| has_nondeterminism(&witnesses)),
@@ -283,6 +284,7 @@ impl Program {
             memory_model: None,
             covers: Vec::new(),
             refinement: None,
+            object: None,
         })
     }
 }

@@ -3,6 +3,7 @@
 mod abs;
 mod bad_input;
 mod bench;
+mod certificates;
 mod channels;
 mod checkpoints;
 mod compare;
@@ -14,6 +15,7 @@ mod files;
 mod include;
 mod lanes;
 mod limits;
+mod linear;
 mod memory;
 mod mended;
 mod names;

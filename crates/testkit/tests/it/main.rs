@@ -9,6 +9,7 @@ mod engines;
 mod everything;
 mod ghosts;
 mod inputs;
+mod linear;
 mod machine;
 mod models;
 mod oracle;
