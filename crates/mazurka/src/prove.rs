@@ -410,6 +410,7 @@ impl Theory<'_> {
             scope: Scope {
                 exhaustive: bounds.is_empty() && verdict != Verdict::Inconclusive,
                 bounds: bounds.clone(),
+                outside: Vec::new(),
             },
             stopped: match bounds.is_empty() {
                 true => StopReason::Complete,

@@ -202,6 +202,7 @@ impl Program {
             scope: Scope {
                 exhaustive: false,
                 bounds,
+                outside: self.outside(),
             },
             deterministic: None,
             counts: Counts {

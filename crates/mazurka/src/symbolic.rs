@@ -144,6 +144,7 @@ impl Program {
             scope: Scope {
                 exhaustive: found.bounds.is_empty(),
                 bounds: found.bounds,
+                outside: Vec::new(),
             },
             stopped: match cut {
                 true => StopReason::Bound,

@@ -24,6 +24,7 @@ pub(crate) fn record(outcome: Verdict, bounds: Vec<Bound>, witnesses: Vec<Witnes
         scope: Scope {
             exhaustive: bounds.is_empty(),
             bounds: bounds.clone(),
+            outside: Vec::new(),
         },
         stopped: match bounds.is_empty() {
             true => StopReason::Complete,

@@ -20,6 +20,7 @@ pub fn verdict(record: &Record, view: &View) -> String {
     if let Some(effort) = effort(record).filter(|_| long) {
         text += &format!("{}\n", view.paint.dim(&effort));
     }
+    text += &outside(record, view);
     match record.verdict {
         Verdict::Verified => {
             text += &covers(record, view);
@@ -66,6 +67,17 @@ pub fn verdict(record: &Record, view: &View) -> String {
         }
     }
     text
+}
+
+/// What of a native program is not explored, because it runs outside.
+fn outside(record: &Record, view: &View) -> String {
+    match &record.scope.outside[..] {
+        [] => String::new(),
+        all => {
+            let intro = view.paint.dim("not looked into:");
+            format!("{intro} {}\n", all.join(", "))
+        }
+    }
 }
 
 /// What was not explored because of failures that do not count.

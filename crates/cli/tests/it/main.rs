@@ -3,6 +3,7 @@
 mod abs;
 mod bad_input;
 mod bench;
+mod certificates;
 mod checkpoints;
 mod compare;
 mod context;

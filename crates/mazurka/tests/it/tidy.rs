@@ -125,7 +125,7 @@ fn languages_never_name_an_algorithm() {
     let more = ["mazurka-history", "mazurka-smt"];
     assert_eq!(dependencies("lang"), [&both[..], &more].concat());
     assert_eq!(dependencies("abs"), both);
-    assert_eq!(dependencies("c"), ["mazurka-core"]);
+    assert_eq!(dependencies("c"), ["mazurka-core", "mazurka-memory"]);
     for name in ["lang", "abs", "c"] {
         never(name, &["mazurka_explore", "Naive", "Dpor", "Policy"]);
     }
@@ -191,6 +191,29 @@ fn the_checker_of_proofs_is_small_and_on_its_own() {
 }
 
 #[test]
+fn the_checker_of_certificates_is_small_and_trusts_no_explorer() {
+    let allowed = ["mazurka-diagnostics", "mazurka-lang"];
+    assert_eq!(dependencies("certificate"), allowed);
+    // Of the language it uses what reads a program, and the instructions.
+    never(
+        "certificate",
+        &[
+            "lang::Machine",
+            "lang::Reached",
+            "SymbolicMachine",
+            "ProcessTable",
+        ],
+    );
+    let mut files = 0;
+    for (file, text) in sources("certificate") {
+        let lines = code(&text).count();
+        assert!(lines < 800, "{file} has {lines} lines");
+        files += 1;
+    }
+    assert!(files >= 6, "the checker was not found");
+}
+
+#[test]
 fn reports_run_no_program() {
     assert_eq!(dependencies("report"), ["mazurka-core", "mazurka-history"]);
     never("report", &["Execution", "Semantics", ".step("]);
@@ -245,6 +268,7 @@ fn only_the_binary_does_io() {
         "lang",
         "abs",
         "c",
+        "certificate",
         "explore",
         "memory",
         "report",
