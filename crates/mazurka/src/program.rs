@@ -231,6 +231,11 @@ pub enum Refused {
     /// What the program says it refines cannot be compared.
     #[error("`refines`: {0}")]
     Refinement(String),
+    /// An object whose operations clients call.
+    #[error(
+        "`spec object`: histories are decided where all values are known, by `mazurka check` and `mazurka explore`"
+    )]
+    Object,
     /// Orders where they mean nothing.
     #[error("orders matter under a weak memory model only: say --memory rc11, ra or tso")]
     NoOrders,

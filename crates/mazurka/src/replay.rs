@@ -260,6 +260,7 @@ impl Program {
             memory_model: None,
             covers: Vec::new(),
             refinement: None,
+            object: None,
         })
     }
 }

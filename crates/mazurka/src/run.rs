@@ -228,6 +228,7 @@ impl Program {
             memory_model: None,
             covers: Vec::new(),
             refinement: None,
+            object: None,
         };
         let seed = match plan {
             Plan::Schedule(_) => None,

@@ -518,6 +518,7 @@ impl Program {
             memory_model: None,
             covers: Vec::new(),
             refinement: None,
+            object: self.language.maz().and_then(|code| code.object()),
         };
         if found.stopped != StopReason::Complete {
             record.leave_open(Kinds::ALL);

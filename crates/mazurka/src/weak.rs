@@ -211,6 +211,7 @@ impl Program {
             memory_model: Some(memory.to_string()),
             covers: Vec::new(),
             refinement: None,
+            object: None,
             counts: outcome.counts,
             seconds: outcome.elapsed.as_secs_f64(),
             solver: None,

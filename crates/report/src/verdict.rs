@@ -4,6 +4,7 @@ use mazurka_core::record::{Record, Witness};
 use mazurka_core::{Fairness, Kind, Kinds, StopReason, Verdict};
 
 use crate::covers::covers;
+use crate::history::clients;
 use crate::refinement::refinement;
 use crate::shell::{determinism_command, named_properties};
 use crate::table::effort;
@@ -23,6 +24,7 @@ pub fn verdict(record: &Record, view: &View) -> String {
     match record.verdict {
         Verdict::Verified => {
             text += &covers(record, view);
+            text += &clients(record, view);
             text += &refinement(record, view);
             text += &not_explored(record, view);
             if record.deterministic == Some(false) {
@@ -42,6 +44,7 @@ pub fn verdict(record: &Record, view: &View) -> String {
             }
             text += &orders::stronger(record);
             text += &covers(record, view);
+            text += &clients(record, view);
             text += &refinement(record, view);
             text += &not_explored(record, view);
             text += &cut(record, view);
@@ -53,6 +56,7 @@ pub fn verdict(record: &Record, view: &View) -> String {
         }
         Verdict::Inconclusive => {
             text += &covers(record, view);
+            text += &clients(record, view);
             text += &refinement(record, view);
             text += &not_explored(record, view);
             text += &cut(record, view);

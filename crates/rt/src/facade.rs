@@ -1,11 +1,14 @@
 //! What crates with the API of other libraries need beyond that of std (`mazurka-parking-lot`,
-//! `mazurka-crossbeam-channel`). Not for users: it may change at any time.
+//! `mazurka-crossbeam-channel`, `mazurka-tokio`). Not for users: it may change at any time.
 
 use std::panic::Location;
 use std::time::{Duration, Instant};
 
 use crate::sync::{Condvar, MutexGuard};
 use crate::world::world;
+
+pub use crate::future::Bell;
+pub use crate::monitor::{Gate, Monitor};
 
 /// Tries something until it succeeds or the time is over. In a model it is tried once: at every
 /// moment that matters, since the moment of a step is explored, and no time passes.
@@ -37,6 +40,24 @@ pub fn until_timeout<T>(
 /// Whether the current thread belongs to a model.
 pub fn in_model() -> bool {
     world().is_some()
+}
+
+/// Ends a round of a loop that waits for other threads, as `thread::yield_now` at this place.
+pub fn yield_at(place: &'static Location<'static>) {
+    match world() {
+        None => std::thread::yield_now(),
+        Some(world) => world.yield_now("yield_now", place),
+    }
+}
+
+/// Whether choices are drawn, because schedules are random.
+pub fn draws() -> bool {
+    world().is_none_or(|world| world.inner.borrow().lottery.is_some())
+}
+
+/// Chooses a number below `end`, as `choose` at this place.
+pub fn choose_at(end: i64, place: &'static Location<'static>) -> i64 {
+    world().map_or(0, |world| world.choose(0, end, place))
 }
 
 /// Wakes one waiting thread. Returns in a model how many were woken.

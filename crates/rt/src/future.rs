@@ -7,6 +7,7 @@ use std::panic::Location;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
 
 use crate::names::Meta;
 use crate::spurious::Spurious;
@@ -14,8 +15,9 @@ use crate::sync::Mutex;
 use crate::thread::{self, Thread};
 use crate::world::{Place, world};
 
-/// Wakes the thread that polls.
-struct Bell {
+/// Wakes the thread that polls. Of the public API only for facades of other crates (facade.rs).
+#[doc(hidden)]
+pub struct Bell {
     meta: Meta,
     /// The thread to wake outside a model.
     thread: Thread,
@@ -23,7 +25,8 @@ struct Bell {
 }
 
 impl Bell {
-    fn new(place: Place) -> Arc<Self> {
+    /// Makes one of the current thread, which polls at this place.
+    pub fn new(place: Place) -> Arc<Self> {
         let meta = Meta::at(place);
         if let Some(world) = world() {
             world.inner.borrow_mut().created(&meta, "Waker");
@@ -45,7 +48,8 @@ impl Bell {
         }
     }
 
-    fn wait(&self) {
+    /// Waits until the waker is called.
+    pub fn wait(&self) {
         match world() {
             None => thread::park(),
             Some(world) => {
@@ -56,6 +60,36 @@ impl Bell {
                 world.take_permit(cell, ("Waker", "wait to be woken"), self.place);
             }
         }
+    }
+}
+
+impl Bell {
+    /// The same, or until a time is over: in a model both are explored. Returns whether it may have
+    /// been woken.
+    pub fn wait_or_time_out(&self, timeout: Duration) -> bool {
+        let Some(world) = world() else {
+            thread::park_timeout(timeout);
+            return true;
+        };
+        let what = ("Waker", "wait to be woken or for the time");
+        let cell = world.cell(&self.meta, "Waker");
+        if world.memory.is_some() {
+            let woken = world.try_permit(cell, what, self.place);
+            if !woken {
+                world.timed_out("a timer", self.place);
+            }
+            return woken;
+        }
+        if world.try_permit(cell, what, self.place) {
+            return true;
+        }
+        let woken = world.wait_or_time_out(cell, what, self.place);
+        if woken {
+            let mut inner = world.inner.borrow_mut();
+            let current = inner.current;
+            inner.clocks.acquire(current, cell);
+        }
+        woken
     }
 }
 

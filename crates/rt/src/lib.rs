@@ -78,6 +78,7 @@ mod inputs;
 mod life;
 mod local;
 mod loops;
+mod monitor;
 mod names;
 mod object;
 mod report;

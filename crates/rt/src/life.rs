@@ -219,7 +219,9 @@ impl Inner {
 
     /// Returns the panic that another one is about: that of a thread whose join has failed.
     pub fn behind(&mut self, failure: Failure) -> Failure {
-        let of_join = failure.message.contains("Any { .. }") || failure.message == SCOPED;
+        let signs = ["Any { .. }", "JoinError::Panic"];
+        let of_join = signs.iter().any(|sign| failure.message.contains(sign));
+        let of_join = of_join || failure.message == SCOPED;
         let Some(site) = self.me().learned.take_if(|_| of_join) else {
             return failure;
         };

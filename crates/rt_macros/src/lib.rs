@@ -1,4 +1,7 @@
 //! The attribute `#[mazurka_rt::test]`: a test whose body is explored. See `mazurka_rt::test`.
+//! `tokio.rs` has the attributes of `mazurka-tokio`.
+
+mod tokio;
 
 use std::fmt::Write as _;
 
@@ -27,12 +30,33 @@ use proc_macro::{Delimiter, Group, TokenStream, TokenTree};
 /// `async`: then `future::block_on` runs it.
 #[proc_macro_attribute]
 pub fn test(attribute: TokenStream, item: TokenStream) -> TokenStream {
-    match expanded(attribute, item) {
-        Ok(tokens) => tokens,
-        Err(message) => format!("::core::compile_error!({message:?});")
-            .parse()
-            .expect("a literal is a token"),
-    }
+    expanded(attribute, item).unwrap_or_else(|message| mistake(&message))
+}
+
+/// Code that does not compile, with this message.
+fn mistake(message: &str) -> TokenStream {
+    format!("::core::compile_error!({message:?});")
+        .parse()
+        .expect("a literal is a token")
+}
+
+/// `#[tokio::test]`: a test whose body is explored, in a runtime. See `mazurka_tokio`.
+#[proc_macro_attribute]
+pub fn tokio_test(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    tokio::entry(attribute, item, true)
+}
+
+/// `#[tokio::main]`: a function whose body runs in a runtime. See `mazurka_tokio`.
+#[proc_macro_attribute]
+pub fn tokio_main(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    tokio::entry(attribute, item, false)
+}
+
+/// A pattern that binds by reference, for `select!` of `mazurka_tokio`.
+#[doc(hidden)]
+#[proc_macro]
+pub fn clean_pattern(pattern: TokenStream) -> TokenStream {
+    tokio::clean(pattern)
 }
 
 /// How the value of a field is written.

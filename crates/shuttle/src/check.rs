@@ -1,0 +1,243 @@
+//! Searches, with shuttle's names.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::scheduler::{
+    DfsScheduler, PctScheduler, Plan, RandomScheduler, ReplayScheduler, Scheduler,
+};
+
+/// Settings of a search.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Config {
+    /// The least size of the stack of a thread.
+    pub stack_size: usize,
+    /// Changes nothing: failures are printed.
+    pub failure_persistence: FailurePersistence,
+    /// Limit on the steps of one execution.
+    pub max_steps: MaxSteps,
+    /// Limit on time.
+    pub max_time: Option<Duration>,
+    /// Changes nothing: orderings are explored, so that there is no warning.
+    pub silence_warnings: bool,
+    /// Changes nothing.
+    pub record_steps_in_span: bool,
+}
+
+impl Config {
+    /// shuttle's settings.
+    pub fn new() -> Self {
+        Self {
+            stack_size: 0x8000,
+            failure_persistence: FailurePersistence::Print,
+            max_steps: MaxSteps::FailAfter(1_000_000),
+            max_time: None,
+            silence_warnings: false,
+            record_steps_in_span: false,
+        }
+    }
+
+    fn builder(&self) -> mazurka_rt::Builder {
+        let mut builder = mazurka_rt::Builder::new();
+        builder.stack_size = builder.stack_size.max(self.stack_size);
+        builder.time_limit = self.max_time.or(builder.time_limit);
+        builder.max_depth = match self.max_steps {
+            MaxSteps::ContinueAfter(steps) => Some(steps as u64),
+            _ => builder.max_depth,
+        };
+        builder
+    }
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Where a failing schedule goes. It is always printed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FailurePersistence {
+    /// Nowhere.
+    None,
+    /// Is printed.
+    Print,
+    /// To a file.
+    File(Option<PathBuf>),
+}
+
+/// What happens to an execution that is too long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MaxSteps {
+    /// It goes on until it meets the limit of `mazurka-rt`, which is a failure.
+    None,
+    /// The same.
+    FailAfter(usize),
+    /// It is cut, and the summary says so.
+    ContinueAfter(usize),
+}
+
+/// Runs a search.
+#[derive(Debug)]
+pub struct Runner<S> {
+    scheduler: S,
+    config: Config,
+}
+
+impl<S: Scheduler + 'static> Runner<S> {
+    /// Makes a search by a scheduler.
+    pub fn new(scheduler: S, config: Config) -> Self {
+        Self { scheduler, config }
+    }
+
+    /// Explores a closure. Returns the number of executions.
+    #[track_caller]
+    pub fn run<F>(self, f: F) -> usize
+    where
+        F: Fn() + Send + Sync + 'static,
+    {
+        search(&self.scheduler.plan(), &self.config, f)
+    }
+}
+
+#[track_caller]
+fn search<F>(plan: &Plan, config: &Config, f: F) -> usize
+where
+    F: Fn() + Send + Sync + 'static,
+{
+    let mut builder = config.builder();
+    let summary = match plan {
+        Plan::Everything(most) => {
+            builder.max_executions = most.map(|most| most as u64).or(builder.max_executions);
+            builder.check(f)
+        }
+        Plan::Random(seed, executions) => {
+            builder.seed = seed.unwrap_or(builder.seed);
+            builder.check_random(f, *executions as u64)
+        }
+        Plan::Priorities(seed, depth, executions) => {
+            builder.seed = seed.unwrap_or(builder.seed);
+            builder.check_pct(f, *executions as u64, *depth)
+        }
+        Plan::Replay(schedule) => {
+            builder.replay = Some(schedule.clone());
+            builder.replay_at = None;
+            builder.check(f)
+        }
+    };
+    usize::try_from(summary.executions).unwrap_or(usize::MAX)
+}
+
+/// Runs several searches, one after the other. shuttle runs them side by side.
+#[derive(Debug)]
+pub struct PortfolioRunner {
+    plans: Vec<Plan>,
+    config: Config,
+}
+
+impl PortfolioRunner {
+    /// Makes one without searches. The first failure ends it, whatever `stop_on_first_failure`
+    /// says.
+    pub fn new(stop_on_first_failure: bool, config: Config) -> Self {
+        _ = stop_on_first_failure;
+        Self {
+            plans: Vec::new(),
+            config,
+        }
+    }
+
+    /// Adds a search by a scheduler.
+    pub fn add(&mut self, scheduler: impl Scheduler + 'static) {
+        self.plans.push(scheduler.plan());
+    }
+
+    /// Explores a closure by all of them.
+    #[track_caller]
+    pub fn run<F>(self, f: F)
+    where
+        F: Fn() + Send + Sync + 'static,
+    {
+        let f = Arc::new(f);
+        for plan in &self.plans {
+            let f = f.clone();
+            search(plan, &self.config, move || f());
+        }
+    }
+}
+
+/// Runs a closure once, under a random schedule.
+#[track_caller]
+pub fn check<F>(f: F)
+where
+    F: Fn() + Send + Sync + 'static,
+{
+    check_random(f, 1);
+}
+
+/// Explores every execution of a closure that is really different, up to a number of them.
+#[track_caller]
+pub fn check_dfs<F>(f: F, max_iterations: Option<usize>)
+where
+    F: Fn() + Send + Sync + 'static,
+{
+    Runner::new(DfsScheduler::new(max_iterations, false), Config::default()).run(f);
+}
+
+/// Runs a closure under random schedules.
+#[track_caller]
+pub fn check_random<F>(f: F, iterations: usize)
+where
+    F: Fn() + Send + Sync + 'static,
+{
+    Runner::new(RandomScheduler::new(iterations), Config::default()).run(f);
+}
+
+/// The same from a seed.
+#[track_caller]
+pub fn check_random_with_seed<F>(f: F, seed: u64, iterations: usize)
+where
+    F: Fn() + Send + Sync + 'static,
+{
+    let scheduler = RandomScheduler::new_from_seed(seed, iterations);
+    Runner::new(scheduler, Config::default()).run(f);
+}
+
+/// Runs a closure under random schedules, as [`check_random`].
+#[track_caller]
+pub fn check_urw<F>(f: F, iterations: usize)
+where
+    F: Fn() + Send + Sync + 'static,
+{
+    check_random(f, iterations);
+}
+
+/// Runs a closure under schedules with random priorities.
+#[track_caller]
+pub fn check_pct<F>(f: F, iterations: usize, depth: usize)
+where
+    F: Fn() + Send + Sync + 'static,
+{
+    Runner::new(PctScheduler::new(depth, iterations), Config::default()).run(f);
+}
+
+/// Runs a closure under random schedules. That an execution differs from what its schedule did
+/// before is recognised in every search.
+#[track_caller]
+pub fn check_uncontrolled_nondeterminism<F>(f: F, max_iterations: usize)
+where
+    F: Fn() + Send + Sync + 'static,
+{
+    check_random(f, max_iterations);
+}
+
+/// Runs a closure under one schedule, as `mazurka-rt` writes it.
+#[track_caller]
+pub fn replay<F>(f: F, encoded_schedule: &str)
+where
+    F: Fn() + Send + Sync + 'static,
+{
+    let scheduler = ReplayScheduler::new_from_encoded(encoded_schedule);
+    Runner::new(scheduler, Config::default()).run(f);
+}

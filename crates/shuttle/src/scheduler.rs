@@ -1,0 +1,126 @@
+//! Schedulers. Each stands for a search of `mazurka-rt`; there are no others.
+
+/// What a scheduler stands for.
+#[doc(hidden)]
+#[derive(Clone, Debug)]
+pub enum Plan {
+    /// Everything, up to so many executions.
+    Everything(Option<usize>),
+    /// So many random executions, from a seed.
+    Random(Option<u64>, usize),
+    /// The same with priorities, for bugs of a depth.
+    Priorities(Option<u64>, usize, usize),
+    /// One schedule.
+    Replay(String),
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// A way to search.
+pub trait Scheduler: sealed::Sealed + Send {
+    #[doc(hidden)]
+    fn plan(&self) -> Plan;
+}
+
+macro_rules! schedulers {
+    ($($(#[$doc:meta])* $name:ident;)*) => {
+        $(
+            $(#[$doc])*
+            #[derive(Clone, Debug)]
+            pub struct $name(Plan);
+
+            impl sealed::Sealed for $name {}
+
+            impl Scheduler for $name {
+                fn plan(&self) -> Plan {
+                    self.0.clone()
+                }
+            }
+        )*
+    };
+}
+
+schedulers! {
+    /// Explores every execution that is really different.
+    DfsScheduler;
+    /// Draws each next thread.
+    RandomScheduler;
+    /// The same as [`RandomScheduler`].
+    UrwRandomScheduler;
+    /// Draws priorities of threads.
+    PctScheduler;
+    /// Runs random schedules: threads do not take turns.
+    RoundRobinScheduler;
+    /// Runs one schedule.
+    ReplayScheduler;
+    /// Runs a search; that executions repeat is checked in each.
+    UncontrolledNondeterminismCheckScheduler;
+}
+
+impl DfsScheduler {
+    /// Explores up to `max_iterations` executions. Random numbers of few values are explored,
+    /// whatever `allow_random_data` says.
+    pub fn new(max_iterations: Option<usize>, allow_random_data: bool) -> Self {
+        _ = allow_random_data;
+        Self(Plan::Everything(max_iterations))
+    }
+}
+
+impl RandomScheduler {
+    /// Runs so many executions.
+    pub fn new(max_iterations: usize) -> Self {
+        Self(Plan::Random(None, max_iterations))
+    }
+
+    /// The same from a seed.
+    pub fn new_from_seed(seed: u64, max_iterations: usize) -> Self {
+        Self(Plan::Random(Some(seed), max_iterations))
+    }
+}
+
+impl UrwRandomScheduler {
+    /// Runs so many executions.
+    pub fn new(max_iterations: usize) -> Self {
+        Self(Plan::Random(None, max_iterations))
+    }
+
+    /// The same from a seed.
+    pub fn new_from_seed(seed: u64, max_iterations: usize) -> Self {
+        Self(Plan::Random(Some(seed), max_iterations))
+    }
+}
+
+impl PctScheduler {
+    /// Runs so many executions, for bugs of a depth.
+    pub fn new(max_depth: usize, max_iterations: usize) -> Self {
+        Self(Plan::Priorities(None, max_depth, max_iterations))
+    }
+
+    /// The same from a seed.
+    pub fn new_from_seed(seed: u64, max_depth: usize, max_iterations: usize) -> Self {
+        Self(Plan::Priorities(Some(seed), max_depth, max_iterations))
+    }
+}
+
+impl RoundRobinScheduler {
+    /// Runs so many executions.
+    pub fn new(max_iterations: usize) -> Self {
+        Self(Plan::Random(None, max_iterations))
+    }
+}
+
+impl ReplayScheduler {
+    /// Runs a schedule, as `mazurka-rt` writes it.
+    pub fn new_from_encoded(encoded_schedule: &str) -> Self {
+        Self(Plan::Replay(encoded_schedule.to_owned()))
+    }
+}
+
+impl UncontrolledNondeterminismCheckScheduler {
+    /// Runs the search of another scheduler.
+    pub fn new(scheduler: impl Scheduler) -> Self {
+        Self(scheduler.plan())
+    }
+}

@@ -1,0 +1,3 @@
+//! `shuttle::thread`: std's, explored.
+
+pub use mazurka_rt::thread::*;

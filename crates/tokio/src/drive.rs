@@ -1,0 +1,319 @@
+//! How futures are polled: the context of a thread that polls, its timers, and the loop.
+//!
+//! A thread polls one future at a time. What the future needs of the loop is in its [`Context`]:
+//! timers that the loop waits for, and whether it yields. In a model a wait with a timer may end by
+//! the timer at any moment; then the earliest of them has fired, and the clock of the thread, which
+//! only timers move, shows their time.
+
+use std::cell::{Cell, RefCell};
+use std::future::Future;
+use std::panic::Location;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
+use std::task::{Context as PollContext, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use mazurka_rt::facade::{self, Bell};
+
+use crate::runtime::Shared;
+use crate::task::{Family, Id};
+
+/// A location in the user's source.
+pub(crate) type Place = &'static Location<'static>;
+
+/// A moment that a future waits for.
+pub(crate) struct Timer {
+    pub deadline: Instant,
+    fired: AtomicBool,
+    /// The context whose loop waits for it.
+    owner: AtomicU64,
+}
+
+/// A timer that a loop waits for, and what to wake then.
+struct Armed {
+    timer: Weak<Timer>,
+    waker: Waker,
+}
+
+/// What a thread that polls knows.
+pub(crate) struct Context {
+    pub runtime: Arc<Shared>,
+    pub id: Option<Id>,
+    /// The tasks that it has started.
+    pub family: mazurka_rt::sync::Arc<Family>,
+    /// Whether it polls, so that it must not block.
+    pub polls: Cell<bool>,
+    /// Number of polls so far.
+    pub rounds: Cell<u64>,
+    /// Whether the poll at hand follows the end of a timer.
+    by_timer: Cell<bool>,
+    /// Where the future has yielded, if it has.
+    yielded: Cell<Option<Place>>,
+    waker: Waker,
+    timers: RefCell<Vec<Armed>>,
+    /// The time that its timers have waited for, in a model.
+    pub now: Cell<Duration>,
+    /// Tells contexts of one process apart.
+    number: u64,
+}
+
+mazurka_rt::thread_local! {
+    static CURRENT: RefCell<Option<Rc<Context>>> = const { RefCell::new(None) };
+}
+
+/// Returns the context of this thread.
+pub(crate) fn current() -> Option<Rc<Context>> {
+    CURRENT
+        .try_with(|current| current.borrow().clone())
+        .ok()
+        .flatten()
+}
+
+/// Gives the thread its last context again.
+pub(crate) struct Entered(Option<Rc<Context>>);
+
+impl Entered {
+    pub fn new(context: Option<Rc<Context>>) -> Self {
+        Self(CURRENT.with(|current| current.replace(context)))
+    }
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        let before = self.0.take();
+        _ = CURRENT.try_with(|current| current.replace(before));
+    }
+}
+
+/// Panics if the thread polls a future.
+#[track_caller]
+pub(crate) fn may_block() {
+    if current().is_some_and(|context| context.polls.get()) {
+        panic!(
+            "Cannot block the current thread from within a runtime. This happens because a function \
+             attempted to block the current thread while the thread is being used to drive asynchronous tasks."
+        );
+    }
+}
+
+/// Runs a function in which the thread may block though it polls.
+pub(crate) fn blocking<R>(f: impl FnOnce() -> R) -> R {
+    struct Polls(Rc<Context>, bool);
+    impl Drop for Polls {
+        fn drop(&mut self) {
+            self.0.polls.set(self.1);
+        }
+    }
+    let _polls = current().map(|context| {
+        let before = context.polls.replace(false);
+        Polls(context, before)
+    });
+    f()
+}
+
+/// Waits for a future in a thread that polls no other.
+#[track_caller]
+pub(crate) fn block<F: Future>(future: F) -> F::Output {
+    may_block();
+    mazurka_rt::future::block_on(future)
+}
+
+/// The moment that counts as the start of every execution.
+fn start() -> Instant {
+    static START: OnceLock<Instant> = OnceLock::new();
+    *START.get_or_init(Instant::now)
+}
+
+/// Returns the time: in a model that of the timers of this thread that have ended.
+pub(crate) fn now() -> Instant {
+    match facade::in_model() {
+        false => Instant::now(),
+        true => start() + current().map_or(Duration::ZERO, |context| context.now.get()),
+    }
+}
+
+impl Timer {
+    pub fn new(deadline: Instant) -> Arc<Self> {
+        Arc::new(Self {
+            deadline,
+            fired: AtomicBool::new(false),
+            owner: AtomicU64::new(0),
+        })
+    }
+
+    pub fn has_fired(&self) -> bool {
+        self.fired.load(Ordering::Acquire)
+    }
+
+    pub fn fire(&self) {
+        self.fired.store(true, Ordering::Release);
+    }
+
+    /// Lets the loop of this thread wait for it.
+    ///
+    /// # Panics
+    ///
+    /// If the thread polls outside a runtime.
+    #[track_caller]
+    pub fn arm(self: &Arc<Self>, waker: &Waker) {
+        let context = current().expect(NO_RUNTIME);
+        self.owner.store(context.number, Ordering::Relaxed);
+        let mut timers = context.timers.borrow_mut();
+        let known = timers.iter_mut().find(|armed| self.is(armed));
+        match known {
+            Some(armed) => armed.waker.clone_from(waker),
+            None => timers.push(Armed {
+                timer: Arc::downgrade(self),
+                waker: waker.clone(),
+            }),
+        }
+    }
+
+    fn is(self: &Arc<Self>, armed: &Armed) -> bool {
+        Weak::ptr_eq(&armed.timer, &Arc::downgrade(self))
+    }
+}
+
+/// What is said to a thread without a runtime.
+pub(crate) const NO_RUNTIME: &str =
+    "there is no reactor running, must be called from the context of a Tokio 1.x runtime";
+
+impl Context {
+    pub fn new(
+        runtime: Arc<Shared>,
+        id: Option<Id>,
+        family: mazurka_rt::sync::Arc<Family>,
+        waker: Waker,
+    ) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Self {
+            runtime,
+            id,
+            family,
+            polls: Cell::new(false),
+            rounds: Cell::new(0),
+            by_timer: Cell::new(false),
+            yielded: Cell::new(None),
+            waker,
+            timers: RefCell::default(),
+            now: Cell::new(current().map_or(Duration::ZERO, |context| context.now.get())),
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
+        }
+    }
+
+    /// Notes that the future yields. Returns false if it is not polled by the loop itself, so that
+    /// its waker must be called.
+    pub fn yields(&self, waker: &Waker, place: Place) -> bool {
+        let direct = self.waker.will_wake(waker);
+        if direct {
+            self.yielded.set(Some(place));
+        }
+        direct
+    }
+
+    /// Polls a future once.
+    pub fn poll<F: Future + ?Sized>(self: &Rc<Self>, future: Pin<&mut F>) -> Poll<F::Output> {
+        let _entered = Entered::new(Some(self.clone()));
+        let _polls = Polling(self.clone(), self.polls.replace(true));
+        self.rounds.set(self.rounds.get() + 1);
+        future.poll(&mut PollContext::from_waker(&self.waker))
+    }
+
+    /// Runs code of the future that does not poll it, such as its destructor.
+    pub fn within<R>(self: &Rc<Self>, f: impl FnOnce() -> R) -> R {
+        let _entered = Entered::new(Some(self.clone()));
+        let _polls = Polling(self.clone(), self.polls.replace(true));
+        f()
+    }
+
+    /// Waits until the future is to be polled again.
+    pub fn wait(&self, bell: &Bell) {
+        self.by_timer.set(false);
+        if let Some(place) = self.yielded.take() {
+            return facade::yield_at(place);
+        }
+        let earliest = {
+            let mut timers = self.timers.borrow_mut();
+            timers.retain(|armed| {
+                let waits = |timer: &Timer| {
+                    !timer.has_fired() && timer.owner.load(Ordering::Relaxed) == self.number
+                };
+                armed.timer.upgrade().is_some_and(|timer| waits(&timer))
+            });
+            let deadlines = timers.iter().filter_map(|armed| armed.timer.upgrade());
+            deadlines.map(|timer| timer.deadline).min()
+        };
+        let Some(earliest) = earliest else {
+            return bell.wait();
+        };
+        let in_model = facade::in_model();
+        let woken = bell.wait_or_time_out(earliest.saturating_duration_since(Instant::now()));
+        if !in_model {
+            return self.fire_until(Instant::now());
+        }
+        if !woken {
+            self.by_timer.set(true);
+            self.time_passes(earliest.saturating_duration_since(start()));
+            self.fire_until(earliest);
+        }
+    }
+
+    /// Whether a timer may have ended without a wait for it: the timers of one thread end in order.
+    pub fn may_have_ended(&self, timer: &Timer) -> bool {
+        let timers = self.timers.borrow();
+        let mut others = timers.iter().filter_map(|armed| armed.timer.upgrade());
+        let earlier = |other: Arc<Timer>| !other.has_fired() && other.deadline < timer.deadline;
+        !self.by_timer.get() && !others.any(earlier)
+    }
+
+    /// Moves the clock of the thread.
+    pub fn time_passes(&self, to: Duration) {
+        self.now.set(self.now.get().max(to));
+    }
+
+    /// Moves the clock of the thread on, and ends the timers until then.
+    pub fn advance(&self, by: Duration) {
+        let to = self.now.get() + by;
+        self.time_passes(to);
+        self.fire_until(start() + to);
+    }
+
+    fn fire_until(&self, now: Instant) {
+        let fired: Vec<Waker> = {
+            let mut timers = self.timers.borrow_mut();
+            let due = timers.extract_if(.., |armed| {
+                let timer = armed.timer.upgrade();
+                timer.is_none_or(|timer| {
+                    let due = timer.deadline <= now;
+                    if due {
+                        timer.fire();
+                    }
+                    due
+                })
+            });
+            due.map(|armed| armed.waker).collect()
+        };
+        for waker in fired {
+            // The loop polls anyway.
+            if !self.waker.will_wake(&waker) {
+                waker.wake();
+            }
+        }
+    }
+}
+
+/// Notes the end of a poll.
+struct Polling(Rc<Context>, bool);
+
+impl Drop for Polling {
+    fn drop(&mut self) {
+        self.0.polls.set(self.1);
+    }
+}
+
+/// Returns how long after the start of the execution a moment is, in a model.
+pub(crate) fn since_start(moment: Instant) -> Duration {
+    moment.saturating_duration_since(start())
+}

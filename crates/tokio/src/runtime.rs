@@ -1,0 +1,399 @@
+//! Runtimes: as much of them as starts tasks and waits for them.
+
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::marker::PhantomData;
+use std::panic::Location;
+use std::pin::pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Poll, Waker};
+use std::time::Duration;
+
+use mazurka_rt::facade::{Bell, Gate};
+
+use crate::drive::{Context, Entered, NO_RUNTIME, Place, current};
+use crate::task::{Family, Id, JoinHandle, Starts};
+
+/// What a runtime and its handles share.
+pub(crate) struct Shared {
+    flavor: RuntimeFlavor,
+    /// One task at a time is behind it, in a runtime of the current thread. It is closed while the
+    /// runtime does not run.
+    pub gate: Option<Gate>,
+    /// Number of threads that run the runtime.
+    runners: AtomicUsize,
+    /// The tasks that were started from outside.
+    pub family: mazurka_rt::sync::Arc<Family>,
+    place: Place,
+}
+
+impl Shared {
+    /// Waits until no other task is polled.
+    pub fn enter(&self, verb: &'static str, place: Place) {
+        if let Some(gate) = &self.gate {
+            gate.enter(verb, place);
+        }
+    }
+
+    /// Lets other tasks be polled.
+    pub fn leave(&self, verb: &'static str, place: Place) {
+        if let Some(gate) = &self.gate {
+            gate.leave(verb, place);
+        }
+    }
+}
+
+/// The kind of a runtime.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RuntimeFlavor {
+    /// One task is polled at a time.
+    CurrentThread,
+    /// Tasks are polled side by side.
+    MultiThread,
+}
+
+/// Settings of a runtime.
+pub struct Builder {
+    flavor: RuntimeFlavor,
+}
+
+macro_rules! settings {
+    ($($(#[$doc:meta])* $name:ident($($value:ident: $kind:ty)?);)*) => {
+        impl Builder {
+            $(
+                $(#[$doc])*
+                pub fn $name(&mut self $(, $value: $kind)?) -> &mut Self {
+                    $(_ = $value;)?
+                    self
+                }
+            )*
+        }
+    };
+}
+
+settings! {
+    /// Turns everything on, which it is anyway.
+    enable_all();
+    /// Turns timers on, which they are anyway.
+    enable_time();
+    /// There is no I/O.
+    enable_io();
+    /// In a model there are as many as tasks.
+    worker_threads(val: usize);
+    /// In a model there are as many as blocking tasks.
+    max_blocking_threads(val: usize);
+    /// Not used.
+    thread_name(val: impl Into<String>);
+    /// Not used: [`mazurka_rt::Builder::stack_size`] sets the size.
+    thread_stack_size(val: usize);
+    /// Not used.
+    thread_keep_alive(duration: Duration);
+    /// Not used: the order of tasks is explored.
+    global_queue_interval(val: u32);
+    /// Not used: the order of tasks is explored.
+    event_interval(val: u32);
+    /// In a model no time passes anyway.
+    start_paused(start_paused: bool);
+}
+
+impl Builder {
+    /// Settings of a runtime of the current thread.
+    pub fn new_current_thread() -> Self {
+        Self {
+            flavor: RuntimeFlavor::CurrentThread,
+        }
+    }
+
+    /// Settings of a runtime of several threads.
+    pub fn new_multi_thread() -> Self {
+        Self {
+            flavor: RuntimeFlavor::MultiThread,
+        }
+    }
+
+    /// Makes the runtime.
+    #[track_caller]
+    pub fn build(&mut self) -> io::Result<Runtime> {
+        let place = Location::caller();
+        let gate = match self.flavor {
+            RuntimeFlavor::CurrentThread => Some(Gate::new("runtime")),
+            RuntimeFlavor::MultiThread => None,
+        };
+        let shared = Arc::new(Shared {
+            flavor: self.flavor,
+            gate,
+            runners: AtomicUsize::new(0),
+            family: Family::new(None),
+            place,
+        });
+        shared.enter("make", place);
+        Ok(Runtime {
+            handle: Handle { shared },
+        })
+    }
+}
+
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Builder").finish_non_exhaustive()
+    }
+}
+
+/// Runs tasks. When it is dropped, its tasks are cancelled.
+pub struct Runtime {
+    handle: Handle,
+}
+
+impl Runtime {
+    /// Makes a runtime of several threads.
+    #[track_caller]
+    pub fn new() -> io::Result<Self> {
+        Builder::new_multi_thread().enable_all().build()
+    }
+
+    /// Returns a handle to it.
+    pub fn handle(&self) -> &Handle {
+        &self.handle
+    }
+
+    /// Starts a task.
+    #[track_caller]
+    pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        self.handle.spawn(future)
+    }
+
+    /// Starts a thread for a function that blocks.
+    #[track_caller]
+    pub fn spawn_blocking<F, R>(&self, func: F) -> JoinHandle<R>
+    where
+        F: FnOnce() -> R + Send + 'static,
+        R: Send + 'static,
+    {
+        self.handle.spawn_blocking(func)
+    }
+
+    /// Runs a future to its end, and tasks meanwhile.
+    ///
+    /// # Panics
+    ///
+    /// If the thread polls a future already.
+    #[track_caller]
+    pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        self.handle.run(future, true, Location::caller())
+    }
+
+    /// Makes it the runtime of this thread until the guard is dropped.
+    pub fn enter(&self) -> EnterGuard<'_> {
+        self.handle.enter()
+    }
+
+    /// Cancels its tasks and waits for them.
+    pub fn shutdown_timeout(self, duration: Duration) {
+        _ = duration;
+    }
+
+    /// Cancels its tasks and waits for them.
+    pub fn shutdown_background(self) {}
+}
+
+impl Drop for Runtime {
+    fn drop(&mut self) {
+        let shared = &self.handle.shared;
+        let polls = current().is_some_and(|context| context.polls.get());
+        if polls && !mazurka_rt::thread::panicking() {
+            panic!(
+                "Cannot drop a runtime in a context where blocking is not allowed. This happens \
+                 when a runtime is dropped from within an asynchronous context."
+            );
+        }
+        // In a runtime of the current thread no task is polled any more.
+        shared.family.abort_all(shared.place);
+        shared.leave("shut down", shared.place);
+        shared.family.await_ends(shared.place);
+    }
+}
+
+impl fmt::Debug for Runtime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Runtime").finish_non_exhaustive()
+    }
+}
+
+/// A handle to a runtime.
+#[derive(Clone)]
+pub struct Handle {
+    pub(crate) shared: Arc<Shared>,
+}
+
+/// There is no runtime here.
+#[derive(Debug)]
+pub struct TryCurrentError(());
+
+impl TryCurrentError {
+    /// Whether the thread has no runtime.
+    pub fn is_missing_context(&self) -> bool {
+        true
+    }
+
+    /// Whether the locals of the thread are gone.
+    pub fn is_thread_local_destroyed(&self) -> bool {
+        false
+    }
+}
+
+impl fmt::Display for TryCurrentError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(NO_RUNTIME)
+    }
+}
+
+impl std::error::Error for TryCurrentError {}
+
+impl Handle {
+    /// Returns the runtime of this thread.
+    ///
+    /// # Panics
+    ///
+    /// If it has none.
+    #[track_caller]
+    pub fn current() -> Self {
+        Self::try_current().expect(NO_RUNTIME)
+    }
+
+    /// Returns the runtime of this thread, if it has one.
+    pub fn try_current() -> Result<Self, TryCurrentError> {
+        let context = current().ok_or(TryCurrentError(()))?;
+        let shared = context.runtime.clone();
+        Ok(Self { shared })
+    }
+
+    /// Starts a task.
+    #[track_caller]
+    pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        Starts::task(&self.shared, Location::caller()).spawn(future)
+    }
+
+    /// Starts a thread for a function that blocks.
+    #[track_caller]
+    pub fn spawn_blocking<F, R>(&self, func: F) -> JoinHandle<R>
+    where
+        F: FnOnce() -> R + Send + 'static,
+        R: Send + 'static,
+    {
+        Starts::task(&self.shared, Location::caller()).spawn_blocking(func)
+    }
+
+    /// Runs a future to its end on this thread. It does not run a runtime of the current thread.
+    ///
+    /// # Panics
+    ///
+    /// If the thread polls a future already.
+    #[track_caller]
+    pub fn block_on<F: Future>(&self, future: F) -> F::Output {
+        self.run(future, false, Location::caller())
+    }
+
+    fn run<F: Future>(&self, future: F, runs: bool, place: Place) -> F::Output {
+        if current().is_some_and(|context| context.polls.get()) {
+            panic!(
+                "Cannot start a runtime from within a runtime. This happens because a function \
+                 (like `block_on`) attempted to block the current thread while the thread is being \
+                 used to drive asynchronous tasks."
+            );
+        }
+        let shared = &self.shared;
+        let bell = Bell::new(place);
+        let waker = Waker::from(bell.clone());
+        let family = shared.family.clone();
+        let context = Rc::new(Context::new(shared.clone(), None, family, waker));
+        let mut future = pin!(future);
+        // The first thread that runs a runtime of the current thread finds its gate closed for it.
+        let others = if runs {
+            shared.runners.fetch_add(1, Ordering::SeqCst)
+        } else {
+            0
+        };
+        if runs && others > 0 {
+            shared.enter("poll", place);
+        }
+        /// Leaves the gate as the next thread expects it, also after a panic.
+        struct Running<'a>(&'a Shared, bool, Place);
+        impl Drop for Running<'_> {
+            fn drop(&mut self) {
+                if self.1 && self.0.runners.fetch_sub(1, Ordering::SeqCst) > 1 {
+                    self.0.leave("poll", self.2);
+                }
+            }
+        }
+        let _running = Running(shared, runs, place);
+        loop {
+            if let Poll::Ready(value) = context.poll(future.as_mut()) {
+                return value;
+            }
+            if runs {
+                shared.leave("wait", place);
+            }
+            context.wait(&bell);
+            if runs {
+                shared.enter("poll", place);
+            }
+        }
+    }
+
+    /// Makes it the runtime of this thread until the guard is dropped.
+    pub fn enter(&self) -> EnterGuard<'_> {
+        let shared = self.shared.clone();
+        let family = shared.family.clone();
+        let context = Context::new(shared, None, family, Waker::noop().clone());
+        EnterGuard {
+            _entered: Entered::new(Some(Rc::new(context))),
+            handle: PhantomData,
+        }
+    }
+
+    /// Returns the kind of the runtime.
+    pub fn runtime_flavor(&self) -> RuntimeFlavor {
+        self.shared.flavor
+    }
+}
+
+impl fmt::Debug for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Handle").finish_non_exhaustive()
+    }
+}
+
+/// Makes a runtime that of the thread until it is dropped.
+#[must_use = "Creating and dropping a guard does nothing"]
+pub struct EnterGuard<'a> {
+    _entered: Entered,
+    handle: PhantomData<&'a Handle>,
+}
+
+impl fmt::Debug for EnterGuard<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EnterGuard").finish_non_exhaustive()
+    }
+}
+
+/// Whether the current thread belongs to a runtime of the current thread.
+pub(crate) fn on_current_thread() -> bool {
+    current().is_some_and(|context| context.runtime.gate.is_some() && context.polls.get())
+}
+
+/// Returns the identifier of the task that the thread polls.
+pub(crate) fn task_id() -> Option<Id> {
+    current().and_then(|context| context.id)
+}

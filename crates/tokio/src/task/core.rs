@@ -1,0 +1,431 @@
+//! The life of a task.
+//!
+//! What others do to a task are operations on two objects: `control`, by which it is cancelled, and
+//! `end`, by which it is awaited. A task that panics ends its thread by that panic: `mazurka-rt`
+//! then knows whether it is ever joined.
+
+use std::any::Any;
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::{Mutex, PoisonError};
+use std::task::{Poll, Waker};
+use std::time::Duration;
+
+use mazurka_rt::facade::{Bell, Monitor, in_model};
+use mazurka_rt::{sync, thread};
+
+use super::error::{Id, JoinError};
+use super::handle::JoinHandle;
+use super::set::Finished;
+use crate::drive::{Context, Place, current};
+use crate::runtime::Shared;
+
+/// What a task that has ended leaves.
+enum Outcome<T> {
+    Value(T),
+    Cancelled,
+    /// The thread has what it panicked with.
+    Panicked,
+}
+
+/// How a task is cancelled.
+struct Control {
+    cancelled: bool,
+    waker: Option<Waker>,
+}
+
+/// How a task is awaited.
+struct End<T> {
+    over: bool,
+    outcome: Option<Outcome<T>>,
+    joiner: Option<Waker>,
+    /// Whether no task will ask for the result.
+    detached: bool,
+    /// The thread that shuts the runtime down.
+    reaper: Option<Waker>,
+}
+
+/// A task, as others see it.
+pub(crate) struct Core<T> {
+    pub id: Id,
+    place: Place,
+    control: Monitor<Control>,
+    end: Monitor<End<T>>,
+    thread: Mutex<Option<thread::JoinHandle<()>>>,
+    family: sync::Arc<Family>,
+}
+
+impl<T> Core<T> {
+    /// Cancels the task where it waits next.
+    pub fn abort(&self, place: Place) {
+        let waker = self.control.update("abort", place, |control| {
+            let changed = !std::mem::replace(&mut control.cancelled, true);
+            (control.waker.clone().filter(|_| changed), changed)
+        });
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    /// Whether the task has ended.
+    pub fn is_over(&self, place: Place) -> bool {
+        self.end.look("is_finished", place, |end| end.over)
+    }
+
+    /// Returns what the task leaves, when it has ended.
+    pub fn poll_join(&self, waker: &Waker, place: Place) -> Poll<Result<T, JoinError>> {
+        let outcome = self.end.update("join", place, |end| match end.over {
+            true => (Some(end.outcome.take()), true),
+            false => {
+                end.joiner = Some(waker.clone());
+                (None, false)
+            }
+        });
+        let Some(outcome) = outcome else {
+            return Poll::Pending;
+        };
+        let outcome = outcome.expect("JoinHandle polled after completion");
+        Poll::Ready(match outcome {
+            Outcome::Value(value) => Ok(value),
+            Outcome::Cancelled => Err(JoinError::cancelled(self.id)),
+            Outcome::Panicked => {
+                let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+                let thread = thread.take().expect("it is joined once");
+                let payload = thread.join().err().unwrap_or_else(|| Box::new("a panic"));
+                Err(JoinError::panicked(self.id, payload))
+            }
+        })
+    }
+
+    /// Drops the result, now or when there is one.
+    pub fn detach(&self, place: Place) {
+        let outcome = self.end.update("detach", place, |end| {
+            end.detached = true;
+            (
+                end.outcome
+                    .take_if(|outcome| matches!(outcome, Outcome::Value(_))),
+                true,
+            )
+        });
+        drop(outcome);
+    }
+
+    /// Ends the task.
+    fn ends(&self, outcome: Outcome<T>, set: Option<&InSet>) {
+        let (wakers, unwanted) = self.end.update("end", self.place, |end| {
+            let unwanted = match end.detached {
+                true => Some(outcome),
+                false => {
+                    end.outcome = Some(outcome);
+                    None
+                }
+            };
+            end.over = true;
+            (([end.joiner.take(), end.reaper.take()], unwanted), true)
+        });
+        drop(unwanted);
+        for waker in wakers.into_iter().flatten() {
+            waker.wake();
+        }
+        if let Some((finished, key)) = set {
+            finished.push(*key, self.place);
+        }
+    }
+}
+
+/// The set that a task belongs to, and its number there.
+pub(crate) type InSet = (sync::Arc<Finished>, u64);
+
+/// A task whose result does not matter.
+pub(crate) trait Supervised: Send + Sync {
+    fn abort(&self, place: Place);
+    fn is_over(&self, place: Place) -> bool;
+    /// The same without a step, outside a model.
+    fn was_over(&self) -> bool;
+    fn await_end(&self, place: Place);
+    fn family(&self) -> &Family;
+    fn id(&self) -> Id;
+}
+
+impl<T: Send> Supervised for sync::Arc<Core<T>> {
+    fn abort(&self, place: Place) {
+        Core::abort(self, place);
+    }
+
+    fn is_over(&self, place: Place) -> bool {
+        Core::is_over(self, place)
+    }
+
+    fn was_over(&self) -> bool {
+        self.end.peek(|end| end.over)
+    }
+
+    fn await_end(&self, place: Place) {
+        let bell = Bell::new(place);
+        let waker = Waker::from(bell.clone());
+        loop {
+            let over = self.end.update("wait for its end", place, |end| {
+                if !end.over {
+                    end.reaper = Some(waker.clone());
+                }
+                (end.over, false)
+            });
+            if over {
+                return;
+            }
+            bell.wait();
+        }
+    }
+
+    fn family(&self) -> &Family {
+        &self.family
+    }
+
+    fn id(&self) -> Id {
+        self.id
+    }
+}
+
+type Member = std::sync::Arc<dyn Supervised>;
+
+/// The tasks that a task has started.
+pub(crate) struct Family {
+    parent: Option<Id>,
+    members: Monitor<(u64, Vec<Member>)>,
+}
+
+impl Family {
+    #[track_caller]
+    pub fn new(parent: Option<Id>) -> sync::Arc<Self> {
+        sync::Arc::new(Self {
+            parent,
+            members: Monitor::new("tasks", (0, Vec::new())),
+        })
+    }
+
+    /// Returns a name for a new task.
+    fn next(&self, place: Place) -> Id {
+        let number = self.members.update("spawn", place, |(next, members)| {
+            if !in_model() {
+                members.retain(|member| !member.was_over());
+            }
+            *next += 1;
+            (*next - 1, true)
+        });
+        Id::of_child(self.parent, number)
+    }
+
+    fn all(&self, place: Place) -> Vec<Member> {
+        self.members
+            .look("shut down", place, |(_, members)| members.clone())
+    }
+
+    /// Cancels the tasks, and those that they have started.
+    pub fn abort_all(&self, place: Place) {
+        for member in self.all(place) {
+            if !member.is_over(place) {
+                member.abort(place);
+            }
+            member.family().abort_all(place);
+        }
+    }
+
+    /// Waits for the tasks, which are cancelled, and for those that they have started.
+    pub fn await_ends(&self, place: Place) {
+        for member in self.all(place) {
+            member.await_end(place);
+            // It may have started tasks before it saw that it is cancelled.
+            member.family().abort_all(place);
+            member.family().await_ends(place);
+        }
+    }
+}
+
+/// What is known when a task is started.
+pub(crate) struct Starts<'a> {
+    runtime: &'a std::sync::Arc<Shared>,
+    set: Option<InSet>,
+    place: Place,
+}
+
+impl<'a> Starts<'a> {
+    pub fn task(runtime: &'a std::sync::Arc<Shared>, place: Place) -> Self {
+        let set = None;
+        Self {
+            runtime,
+            set,
+            place,
+        }
+    }
+
+    /// The same for a task of a set.
+    pub fn in_set(self, set: InSet) -> Self {
+        Self {
+            set: Some(set),
+            ..self
+        }
+    }
+
+    /// Makes a task, and starts the thread that lives it.
+    #[track_caller]
+    fn start<T, L>(self, live: L) -> JoinHandle<T>
+    where
+        T: Send + 'static,
+        L: FnOnce(Life<T>) + Send + 'static,
+    {
+        let place = self.place;
+        let here = current().filter(|c| std::sync::Arc::ptr_eq(&c.runtime, self.runtime));
+        let now = current().map_or(Duration::ZERO, |context| context.now.get());
+        let parent = match here {
+            Some(context) => context.family.clone(),
+            None => self.runtime.family.clone(),
+        };
+        let id = parent.next(place);
+        let core = sync::Arc::new(Core {
+            id,
+            place,
+            control: Monitor::new(
+                "task",
+                Control {
+                    cancelled: false,
+                    waker: None,
+                },
+            ),
+            end: Monitor::new(
+                "task",
+                End {
+                    over: false,
+                    outcome: None,
+                    joiner: None,
+                    detached: false,
+                    reaper: None,
+                },
+            ),
+            thread: Mutex::default(),
+            family: Family::new(Some(id)),
+        });
+        // In a model no other thread looks at the list before this one makes its next step.
+        let member: Member = std::sync::Arc::new(core.clone());
+        parent.members.peek(|(_, members)| members.push(member));
+        let life = Life {
+            core: core.clone(),
+            runtime: self.runtime.clone(),
+            set: self.set,
+            now,
+        };
+        let thread = thread::spawn(move || live(life));
+        *core.thread.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread);
+        JoinHandle::new(core)
+    }
+
+    /// Starts a task.
+    #[track_caller]
+    pub fn spawn<F>(self, future: F) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        let future = Box::pin(future);
+        self.start(move |life| life.poll_to_the_end(future))
+    }
+
+    /// Starts a thread for a function that blocks.
+    #[track_caller]
+    pub fn spawn_blocking<F, T>(self, f: F) -> JoinHandle<T>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        self.start(move |life| life.call(f))
+    }
+}
+
+/// What the thread of a task has.
+struct Life<T> {
+    core: sync::Arc<Core<T>>,
+    runtime: std::sync::Arc<Shared>,
+    set: Option<InSet>,
+    now: Duration,
+}
+
+impl<T> Life<T> {
+    fn context(&self, waker: Waker) -> Rc<Context> {
+        let runtime = self.runtime.clone();
+        let family = self.core.family.clone();
+        let context = Context::new(runtime, Some(self.core.id), family, waker);
+        context.now.set(self.now);
+        Rc::new(context)
+    }
+
+    /// Ends the task, and the thread by a panic if there was one.
+    fn end(self, outcome: Result<Outcome<T>, Box<dyn Any + Send>>, polled: bool) {
+        let (outcome, panic) = match outcome {
+            Ok(outcome) => (outcome, None),
+            Err(payload) => (Outcome::Panicked, Some(payload)),
+        };
+        self.core.ends(outcome, self.set.as_ref());
+        if polled {
+            self.runtime.leave("end", self.core.place);
+        }
+        drop(self);
+        if let Some(payload) = panic {
+            resume_unwind(payload);
+        }
+    }
+
+    fn poll_to_the_end<F: Future<Output = T>>(self, future: Pin<Box<F>>) {
+        let place = self.core.place;
+        let bell = Bell::new(place);
+        let waker = Waker::from(bell.clone());
+        let context = self.context(waker.clone());
+        let mut future = Some(future);
+        let mut started = false;
+        let outcome = loop {
+            self.runtime.enter("poll", place);
+            let control = &self.core.control;
+            let cancelled = match std::mem::replace(&mut started, true) {
+                true => control.look("go on", place, |control| control.cancelled),
+                false => control.update("start", place, |control| {
+                    control.waker = Some(waker.clone());
+                    (control.cancelled, true)
+                }),
+            };
+            let polled = catch_unwind(AssertUnwindSafe(|| match &mut future {
+                Some(future) if !cancelled => context.poll(future.as_mut()),
+                _ => Poll::Pending,
+            }));
+            let outcome = match polled {
+                Ok(Poll::Pending) if !cancelled => {
+                    self.runtime.leave("wait", place);
+                    context.wait(&bell);
+                    continue;
+                }
+                Ok(Poll::Pending) => Ok(Outcome::Cancelled),
+                Ok(Poll::Ready(value)) => Ok(Outcome::Value(value)),
+                Err(payload) => Err(payload),
+            };
+            let dropped = catch_unwind(AssertUnwindSafe(|| {
+                context.within(|| drop(future.take()));
+            }));
+            break match (outcome, dropped) {
+                (Ok(Outcome::Cancelled), Err(payload)) => Err(payload),
+                (outcome, _) => outcome,
+            };
+        };
+        self.end(outcome, true);
+    }
+
+    fn call(self, f: impl FnOnce() -> T) {
+        let place = self.core.place;
+        let cancelled = self.core.control.look("start", place, |c| c.cancelled);
+        let context = self.context(Waker::noop().clone());
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            let _entered = crate::drive::Entered::new(Some(context));
+            (!cancelled).then(f)
+        }));
+        let outcome = outcome.map(|value| value.map_or(Outcome::Cancelled, Outcome::Value));
+        self.end(outcome, false);
+    }
+}

@@ -1,0 +1,454 @@
+//! Time: in a model it does not pass, and a timer may end whenever its task waits.
+//!
+//! The loop that polls a task waits for its timers, and each such wait may end by the earliest of
+//! them. A task that a message has woken may find its timer ended, too, when it looks again: that
+//! is a choice. When it looks for the first time, right after the timer was made, it has not ended.
+
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::io;
+use std::ops::{Add, AddAssign, Sub, SubAssign};
+use std::panic::Location;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+pub use std::time::Duration;
+
+use mazurka_rt::facade;
+
+use crate::drive::{self, NO_RUNTIME, Place, Timer};
+
+/// A moment. In a model the clock of a task shows the timers that it has waited for.
+#[derive(Clone, Copy, Eq, PartialEq, PartialOrd, Ord, Hash)]
+pub struct Instant(std::time::Instant);
+
+/// A moment that is never reached.
+fn far_future() -> std::time::Instant {
+    drive::now() + Duration::from_secs(86400 * 365 * 30)
+}
+
+impl Instant {
+    /// Returns the present moment.
+    pub fn now() -> Self {
+        Self(drive::now())
+    }
+
+    /// Makes one from std's.
+    pub fn from_std(std: std::time::Instant) -> Self {
+        Self(std)
+    }
+
+    /// Returns std's.
+    pub fn into_std(self) -> std::time::Instant {
+        self.0
+    }
+
+    /// Returns the time since an earlier moment, or none.
+    pub fn duration_since(&self, earlier: Self) -> Duration {
+        self.saturating_duration_since(earlier)
+    }
+
+    /// Returns the time since an earlier moment.
+    pub fn checked_duration_since(&self, earlier: Self) -> Option<Duration> {
+        self.0.checked_duration_since(earlier.0)
+    }
+
+    /// Returns the time since an earlier moment, or none.
+    pub fn saturating_duration_since(&self, earlier: Self) -> Duration {
+        self.0.saturating_duration_since(earlier.0)
+    }
+
+    /// Returns the time since this moment.
+    pub fn elapsed(&self) -> Duration {
+        Self::now().saturating_duration_since(*self)
+    }
+
+    /// Returns a later moment, if there is one.
+    pub fn checked_add(&self, duration: Duration) -> Option<Self> {
+        self.0.checked_add(duration).map(Self)
+    }
+
+    /// Returns an earlier moment, if there is one.
+    pub fn checked_sub(&self, duration: Duration) -> Option<Self> {
+        self.0.checked_sub(duration).map(Self)
+    }
+}
+
+impl fmt::Debug for Instant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl From<std::time::Instant> for Instant {
+    fn from(time: std::time::Instant) -> Self {
+        Self(time)
+    }
+}
+
+impl From<Instant> for std::time::Instant {
+    fn from(time: Instant) -> Self {
+        time.0
+    }
+}
+
+impl Add<Duration> for Instant {
+    type Output = Self;
+    fn add(self, other: Duration) -> Self {
+        Self(self.0 + other)
+    }
+}
+
+impl AddAssign<Duration> for Instant {
+    fn add_assign(&mut self, other: Duration) {
+        self.0 += other;
+    }
+}
+
+impl Sub for Instant {
+    type Output = Duration;
+    fn sub(self, other: Self) -> Duration {
+        self.saturating_duration_since(other)
+    }
+}
+
+impl Sub<Duration> for Instant {
+    type Output = Self;
+    fn sub(self, other: Duration) -> Self {
+        Self(self.0 - other)
+    }
+}
+
+impl SubAssign<Duration> for Instant {
+    fn sub_assign(&mut self, other: Duration) {
+        self.0 -= other;
+    }
+}
+
+/// Waits for a moment.
+#[must_use = "futures do nothing unless you `.await` or poll them"]
+pub struct Sleep {
+    timer: Arc<Timer>,
+    /// The number of polls of its task when it was made, until it is polled later.
+    made: Option<u64>,
+    place: Place,
+}
+
+/// Waits for a time.
+#[track_caller]
+pub fn sleep(duration: Duration) -> Sleep {
+    let deadline = drive::now().checked_add(duration);
+    Sleep::new(deadline.unwrap_or_else(far_future), Location::caller())
+}
+
+/// Waits until a moment.
+#[track_caller]
+pub fn sleep_until(deadline: Instant) -> Sleep {
+    Sleep::new(deadline.0, Location::caller())
+}
+
+impl Sleep {
+    #[track_caller]
+    fn new(deadline: std::time::Instant, place: Place) -> Self {
+        let context = drive::current().expect(NO_RUNTIME);
+        Self {
+            timer: Timer::new(deadline),
+            made: Some(context.rounds.get()).filter(|_| deadline > drive::now()),
+            place,
+        }
+    }
+
+    /// Returns the moment.
+    pub fn deadline(&self) -> Instant {
+        Instant(self.timer.deadline)
+    }
+
+    /// Whether it is over.
+    pub fn is_elapsed(&self) -> bool {
+        self.timer.has_fired()
+    }
+
+    /// Sets another moment.
+    pub fn reset(mut self: Pin<&mut Self>, deadline: Instant) {
+        self.timer = Timer::new(deadline.0);
+        let context = drive::current();
+        let round = context.map_or(0, |context| context.rounds.get());
+        self.made = Some(round).filter(|_| deadline.0 > drive::now());
+    }
+
+    /// Waits. With `looks`, it may have ended already.
+    fn poll_elapsed(&mut self, cx: &mut Context<'_>, looks: bool) -> Poll<()> {
+        if self.timer.has_fired() {
+            return Poll::Ready(());
+        }
+        if !facade::in_model() {
+            if self.timer.deadline <= drive::now() {
+                self.timer.fire();
+                return Poll::Ready(());
+            }
+            self.timer.arm(cx.waker());
+            return Poll::Pending;
+        }
+        let context = drive::current().expect(NO_RUNTIME);
+        let first = self.made.take() == Some(context.rounds.get());
+        if looks && !first && context.may_have_ended(&self.timer) && ended_already(self.place) {
+            self.timer.fire();
+            context.time_passes(drive::since_start(self.timer.deadline));
+            return Poll::Ready(());
+        }
+        self.timer.arm(cx.waker());
+        Poll::Pending
+    }
+}
+
+/// Chooses whether a timer has ended.
+fn ended_already(place: Place) -> bool {
+    facade::choose_at(2, place) == 1
+}
+
+impl Future for Sleep {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        self.poll_elapsed(cx, true)
+    }
+}
+
+impl fmt::Debug for Sleep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = f.debug_struct("Sleep");
+        debug.field("deadline", &self.deadline()).finish()
+    }
+}
+
+/// Would stop the clock. In a model it stands still.
+///
+/// # Panics
+///
+/// Outside a model.
+#[track_caller]
+pub fn pause() {
+    assert!(facade::in_model(), "time can be stopped in a model only");
+}
+
+/// Would let the clock go on. In a model it stands still.
+///
+/// # Panics
+///
+/// Outside a model.
+#[track_caller]
+pub fn resume() {
+    assert!(facade::in_model(), "time can be stopped in a model only");
+}
+
+/// Moves the clock of this task, so that its timers until then have ended. Those of other tasks may
+/// end at any time anyway.
+///
+/// # Panics
+///
+/// Outside a model.
+#[track_caller]
+pub fn advance(duration: Duration) -> impl Future<Output = ()> {
+    assert!(facade::in_model(), "time can be moved in a model only");
+    async move {
+        drive::current().expect(NO_RUNTIME).advance(duration);
+        crate::task::yield_now().await;
+    }
+}
+
+/// What goes wrong with time.
+pub mod error {
+    use super::{fmt, io};
+
+    /// A future was not ready in time.
+    #[derive(Debug, PartialEq, Eq)]
+    pub struct Elapsed(pub(super) ());
+
+    impl fmt::Display for Elapsed {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("deadline has elapsed")
+        }
+    }
+
+    impl std::error::Error for Elapsed {}
+
+    impl From<Elapsed> for io::Error {
+        fn from(_: Elapsed) -> Self {
+            io::ErrorKind::TimedOut.into()
+        }
+    }
+}
+
+/// A future that must be ready in time.
+#[must_use = "futures do nothing unless you `.await` or poll them"]
+#[derive(Debug)]
+pub struct Timeout<F> {
+    value: Pin<Box<F>>,
+    delay: Sleep,
+}
+
+/// Requires a future to be ready within a time. In a model both are explored where it is not.
+#[track_caller]
+pub fn timeout<F: IntoFuture>(duration: Duration, future: F) -> Timeout<F::IntoFuture> {
+    Timeout {
+        value: Box::pin(future.into_future()),
+        delay: sleep(duration),
+    }
+}
+
+/// The same until a moment.
+#[track_caller]
+pub fn timeout_at<F: IntoFuture>(deadline: Instant, future: F) -> Timeout<F::IntoFuture> {
+    Timeout {
+        value: Box::pin(future.into_future()),
+        delay: sleep_until(deadline),
+    }
+}
+
+impl<F> Timeout<F> {
+    /// Returns the future.
+    pub fn get_ref(&self) -> &F {
+        &self.value
+    }
+
+    /// Returns the future.
+    pub fn get_mut(&mut self) -> &mut F
+    where
+        F: Unpin,
+    {
+        &mut self.value
+    }
+
+    /// Returns the future.
+    pub fn into_inner(self) -> F
+    where
+        F: Unpin,
+    {
+        *Pin::into_inner(self.value)
+    }
+}
+
+impl<F: Future> Future for Timeout<F> {
+    type Output = Result<F::Output, error::Elapsed>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        if let Poll::Ready(value) = self.value.as_mut().poll(cx) {
+            return Poll::Ready(Ok(value));
+        }
+        // That it has ended already is the same as a wait that it ends at once.
+        self.delay
+            .poll_elapsed(cx, false)
+            .map(|()| Err(error::Elapsed(())))
+    }
+}
+
+/// What an [`Interval`] does about ticks that were missed. In a model none is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MissedTickBehavior {
+    /// Ticks as fast as possible until it has caught up.
+    #[default]
+    Burst,
+    /// Ticks at multiples of the period from when the tick was due.
+    Delay,
+    /// Leaves out the missed ticks.
+    Skip,
+}
+
+/// Ticks again and again.
+#[derive(Debug)]
+pub struct Interval {
+    delay: Pin<Box<Sleep>>,
+    period: Duration,
+    missed: MissedTickBehavior,
+}
+
+/// Makes an interval whose first tick is now.
+///
+/// # Panics
+///
+/// If the period is zero.
+#[track_caller]
+pub fn interval(period: Duration) -> Interval {
+    interval_at(Instant::now(), period)
+}
+
+/// Makes an interval whose first tick is at a moment.
+///
+/// # Panics
+///
+/// If the period is zero.
+#[track_caller]
+pub fn interval_at(start: Instant, period: Duration) -> Interval {
+    assert!(period > Duration::ZERO, "`period` must be non-zero.");
+    let delay = sleep_until(start);
+    if start.0 <= drive::now() {
+        delay.timer.fire();
+    }
+    Interval {
+        delay: Box::pin(delay),
+        period,
+        missed: MissedTickBehavior::default(),
+    }
+}
+
+impl Interval {
+    /// Waits for the next tick. Returns when it was due.
+    pub async fn tick(&mut self) -> Instant {
+        poll_fn(|cx| self.poll_tick(cx)).await
+    }
+
+    /// Waits for the next tick.
+    pub fn poll_tick(&mut self, cx: &mut Context<'_>) -> Poll<Instant> {
+        if self.delay.as_mut().poll(cx).is_pending() {
+            return Poll::Pending;
+        }
+        let due = self.delay.deadline();
+        let (now, period) = (Instant::now(), self.period);
+        let next = match self.missed {
+            MissedTickBehavior::Delay if now > due => now + period,
+            MissedTickBehavior::Skip if now > due + period => {
+                let late = (now - due).as_nanos() % period.as_nanos();
+                now + period - Duration::from_nanos(late as u64)
+            }
+            _ => due + period,
+        };
+        self.delay.as_mut().reset(next);
+        Poll::Ready(due)
+    }
+
+    /// The next tick is after a period from now.
+    pub fn reset(&mut self) {
+        self.reset_after(self.period);
+    }
+
+    /// The next tick is now.
+    pub fn reset_immediately(&mut self) {
+        self.reset_after(Duration::ZERO);
+    }
+
+    /// The next tick is after a time.
+    pub fn reset_after(&mut self, after: Duration) {
+        self.reset_at(Instant::now() + after);
+    }
+
+    /// The next tick is at a moment.
+    pub fn reset_at(&mut self, deadline: Instant) {
+        self.delay.as_mut().reset(deadline);
+    }
+
+    /// Returns what it does about ticks that were missed.
+    pub fn missed_tick_behavior(&self) -> MissedTickBehavior {
+        self.missed
+    }
+
+    /// Sets what it does about ticks that were missed.
+    pub fn set_missed_tick_behavior(&mut self, behavior: MissedTickBehavior) {
+        self.missed = behavior;
+    }
+
+    /// Returns the period.
+    pub fn period(&self) -> Duration {
+        self.period
+    }
+}

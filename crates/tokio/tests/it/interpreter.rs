@@ -1,0 +1,379 @@
+//! What random programs can do, from tokio's documentation: all interleavings of small atomic
+//! steps, by a search through states. It knows nothing of wakers, polls and the runtime.
+
+use std::collections::{BTreeSet, HashSet};
+
+/// An operation of a task. The result of each is a number.
+#[derive(Clone, Copy, Debug)]
+pub enum Op {
+    /// Waits for permits of the semaphore: 1, or -1 if it is closed.
+    Acquire(u8),
+    /// The same, or 0 if the time is over first.
+    AcquireInTime(u8),
+    /// The same at once.
+    TryAcquire(u8),
+    Add(u8),
+    Close,
+    /// Reads a number under the mutex, and adds one to it.
+    Increment,
+    /// Sends a message: 1; `TrySend` 0 if there is no room.
+    Send,
+    TrySend,
+    /// Receives a message; `TryRecv` 0 if there is none.
+    Recv,
+    TryRecv,
+    /// Waits for a notification.
+    Wait,
+    NotifyOne,
+    NotifyWaiters,
+    /// Waits for a notification (2) or for a permit (1, -1), whichever is first; for both, the
+    /// notification.
+    Either,
+}
+
+/// A program: the number of permits, the room of the channel, and the operations of each task.
+#[derive(Clone, Debug)]
+pub struct Program {
+    pub permits: u8,
+    pub room: u8,
+    pub tasks: Vec<Vec<Op>>,
+}
+
+/// The message that a task sends by its operation.
+pub fn message(task: usize, op: usize) -> i32 {
+    10 * (task as i32 + 1) + op as i32
+}
+
+/// Things that tasks queue up for: who, how many it wants, how many it has got.
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
+struct Queue {
+    free: u8,
+    line: Vec<(usize, u8, u8)>,
+    /// Tasks that have all they want and have not noticed, and how many that is.
+    served: Vec<(usize, u8)>,
+    closed: bool,
+}
+
+impl Queue {
+    /// Hands out one at a time, to the first in the line.
+    fn add(&mut self, count: u8) {
+        for _ in 0..count {
+            match self.line.first_mut().filter(|_| !self.closed) {
+                None => self.free += 1,
+                Some((task, wants, got)) => {
+                    *got += 1;
+                    if got == wants {
+                        self.served.push((*task, *wants));
+                        self.line.remove(0);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Queues up with all that is free.
+    fn ask(&mut self, task: usize, wants: u8) {
+        let free = std::mem::take(&mut self.free);
+        self.line.push((task, wants, free));
+    }
+
+    fn is_served(&self, task: usize) -> bool {
+        self.served.iter().any(|(one, _)| *one == task)
+    }
+
+    /// Leaves the line, and gives back what it has got.
+    fn leave(&mut self, task: usize) {
+        let mut back = 0;
+        if let Some(at) = self.served.iter().position(|(one, _)| *one == task) {
+            back = self.served.remove(at).1;
+        }
+        if let Some(at) = self.line.iter().position(|(one, ..)| *one == task) {
+            back = self.line.remove(at).2;
+        }
+        self.add(back);
+    }
+
+    /// Keeps what it has got.
+    fn keep(&mut self, task: usize) {
+        self.served.retain(|(one, _)| *one != task);
+    }
+}
+
+#[derive(Clone, Default, PartialEq, Eq, Hash)]
+struct Task {
+    at: usize,
+    phase: u8,
+    /// What it remembers within an operation.
+    noted: i32,
+    results: Vec<i32>,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct State {
+    tasks: Vec<Task>,
+    semaphore: Queue,
+    mutex: Queue,
+    number: i32,
+    room: Queue,
+    messages: Vec<i32>,
+    /// The notification that is left, those that wait, those that were notified (and if alone),
+    /// and how often all were.
+    left: bool,
+    waits: Vec<usize>,
+    told: Vec<(usize, bool)>,
+    calls: i32,
+}
+
+impl State {
+    fn notify_one(&mut self) {
+        match self.waits.is_empty() {
+            true => self.left = true,
+            false => {
+                let first = self.waits.remove(0);
+                self.told.push((first, true));
+            }
+        }
+    }
+
+    fn was_told(&self, task: usize) -> Option<bool> {
+        let told = self.told.iter().find(|(one, _)| *one == task);
+        told.map(|(_, alone)| *alone)
+    }
+
+    /// Waits no longer. If it alone was notified and has not noticed, the next is.
+    fn stop_waiting(&mut self, task: usize) {
+        self.waits.retain(|one| *one != task);
+        let alone = self.was_told(task);
+        self.told.retain(|(one, _)| *one != task);
+        if alone == Some(true) {
+            self.notify_one();
+        }
+    }
+
+    /// Ends an operation.
+    fn ends(mut self, task: usize, result: i32) -> Vec<Self> {
+        let one = &mut self.tasks[task];
+        one.results.push(result);
+        (one.at, one.phase, one.noted) = (one.at + 1, 0, 0);
+        vec![self]
+    }
+
+    /// Goes on within an operation.
+    fn goes(mut self, task: usize, phase: u8) -> Vec<Self> {
+        self.tasks[task].phase = phase;
+        vec![self]
+    }
+
+    /// Returns the states after a step of a task; none if it has to wait.
+    fn after(&self, task: usize, op: Op) -> Vec<Self> {
+        let mut next = self.clone();
+        let (phase, at) = (self.tasks[task].phase, self.tasks[task].at);
+        match (op, phase) {
+            (Op::Acquire(_) | Op::AcquireInTime(_) | Op::TryAcquire(_), 0)
+                if self.semaphore.closed =>
+            {
+                next.ends(task, -1)
+            }
+            (Op::Acquire(n) | Op::AcquireInTime(n) | Op::TryAcquire(n), 0)
+                if self.semaphore.free >= n =>
+            {
+                next.semaphore.free -= n;
+                next.ends(task, 1)
+            }
+            (Op::TryAcquire(_), _) => next.ends(task, 0),
+            (Op::Acquire(n) | Op::AcquireInTime(n), 0) => {
+                next.semaphore.ask(task, n);
+                next.goes(task, 1)
+            }
+            // A task whose time is over still waits until it leaves.
+            (Op::AcquireInTime(_), 2) => {
+                next.semaphore.leave(task);
+                next.ends(task, 0)
+            }
+            (Op::Acquire(_) | Op::AcquireInTime(_), _) if self.semaphore.closed => {
+                next.semaphore.leave(task);
+                next.ends(task, -1)
+            }
+            (Op::Acquire(_) | Op::AcquireInTime(_), _) if self.semaphore.is_served(task) => {
+                next.semaphore.keep(task);
+                next.ends(task, 1)
+            }
+            (Op::Acquire(_), _) => vec![],
+            (Op::AcquireInTime(_), _) => next.goes(task, 2),
+            (Op::Add(n), _) => {
+                next.semaphore.add(n);
+                next.ends(task, 0)
+            }
+            (Op::Close, _) => {
+                next.semaphore.closed = true;
+                next.ends(task, 0)
+            }
+            (Op::Increment, 0) if self.mutex.free == 1 => {
+                next.mutex.free = 0;
+                next.goes(task, 2)
+            }
+            (Op::Increment, 0) => {
+                next.mutex.ask(task, 1);
+                next.goes(task, 1)
+            }
+            (Op::Increment, 1) if self.mutex.is_served(task) => {
+                next.mutex.keep(task);
+                next.goes(task, 2)
+            }
+            (Op::Increment, 1) => vec![],
+            (Op::Increment, 2) => {
+                next.tasks[task].noted = self.number;
+                next.goes(task, 3)
+            }
+            (Op::Increment, _) => {
+                let noted = self.tasks[task].noted;
+                next.number = noted + 1;
+                next.mutex.add(1);
+                next.ends(task, noted)
+            }
+            (Op::Send | Op::TrySend, 0) if self.room.free > 0 => {
+                next.room.free -= 1;
+                next.messages.push(message(task, at));
+                next.ends(task, 1)
+            }
+            (Op::TrySend, _) => next.ends(task, 0),
+            (Op::Send, 0) => {
+                next.room.ask(task, 1);
+                next.goes(task, 1)
+            }
+            (Op::Send, _) if self.room.is_served(task) => {
+                next.room.keep(task);
+                next.messages.push(message(task, at));
+                next.ends(task, 1)
+            }
+            (Op::Send, _) => vec![],
+            (Op::Recv | Op::TryRecv, _) if !self.messages.is_empty() => {
+                let message = next.messages.remove(0);
+                next.room.add(1);
+                next.ends(task, message)
+            }
+            (Op::Recv, _) => vec![],
+            (Op::TryRecv, _) => next.ends(task, 0),
+            (Op::NotifyOne, _) => {
+                next.notify_one();
+                next.ends(task, 0)
+            }
+            (Op::NotifyWaiters, _) => {
+                next.calls += 1;
+                let waits = std::mem::take(&mut next.waits);
+                next.told.extend(waits.into_iter().map(|one| (one, false)));
+                next.ends(task, 0)
+            }
+            // A notification of all counts from the call of `notified` on.
+            (Op::Wait | Op::Either, 0) => {
+                next.tasks[task].noted = self.calls;
+                next.goes(task, 1)
+            }
+            (Op::Wait | Op::Either, 1) if self.left => {
+                next.left = false;
+                next.ends(task, 2)
+            }
+            (Op::Wait | Op::Either, 1) if self.calls != self.tasks[task].noted => {
+                next.ends(task, 2)
+            }
+            (Op::Wait | Op::Either, 1) => {
+                next.waits.push(task);
+                next.goes(task, 2)
+            }
+            (Op::Wait, _) => match self.was_told(task) {
+                Some(_) => {
+                    next.told.retain(|(one, _)| *one != task);
+                    next.ends(task, 2)
+                }
+                None => vec![],
+            },
+            // It looks at the semaphore, and then waits for either.
+            (Op::Either, 2) if self.semaphore.closed => next.goes(task, 7),
+            (Op::Either, 2) if self.semaphore.free > 0 => {
+                next.semaphore.free -= 1;
+                next.goes(task, 6)
+            }
+            (Op::Either, 2) => {
+                next.semaphore.ask(task, 1);
+                next.goes(task, 3)
+            }
+            (Op::Either, 3) => {
+                let told = self.was_told(task).is_some();
+                let served = self.semaphore.is_served(task) || self.semaphore.closed;
+                match told || served {
+                    true => next.goes(task, 4),
+                    false => vec![],
+                }
+            }
+            (Op::Either, 4) => match self.was_told(task) {
+                Some(_) => {
+                    next.told.retain(|(one, _)| *one != task);
+                    next.goes(task, 8)
+                }
+                None => next.goes(task, 5),
+            },
+            (Op::Either, 5) if self.semaphore.closed => {
+                next.semaphore.leave(task);
+                next.goes(task, 7)
+            }
+            (Op::Either, 5) if self.semaphore.is_served(task) => {
+                next.semaphore.keep(task);
+                next.goes(task, 6)
+            }
+            (Op::Either, 5) => next.goes(task, 3),
+            (Op::Either, 6 | 7) => {
+                next.stop_waiting(task);
+                next.ends(task, if phase == 6 { 1 } else { -1 })
+            }
+            (Op::Either, _) => {
+                next.semaphore.leave(task);
+                next.ends(task, 2)
+            }
+        }
+    }
+}
+
+/// Returns all results of the tasks, and whether they can deadlock.
+pub fn run(program: &Program) -> (BTreeSet<Vec<Vec<i32>>>, bool) {
+    let of = |free| Queue {
+        free,
+        ..Queue::default()
+    };
+    let start = State {
+        tasks: vec![Task::default(); program.tasks.len()],
+        semaphore: of(program.permits),
+        mutex: of(1),
+        number: 0,
+        room: of(program.room),
+        messages: vec![],
+        left: false,
+        waits: vec![],
+        told: vec![],
+        calls: 0,
+    };
+    let (mut results, mut deadlock) = (BTreeSet::new(), false);
+    let mut seen = HashSet::from([start.clone()]);
+    let mut open = vec![start];
+    while let Some(state) = open.pop() {
+        let mut all_ended = true;
+        let mut stuck = true;
+        for (task, ops) in program.tasks.iter().enumerate() {
+            let Some(&op) = ops.get(state.tasks[task].at) else {
+                continue;
+            };
+            all_ended = false;
+            for next in state.after(task, op) {
+                stuck = false;
+                if seen.insert(next.clone()) {
+                    open.push(next);
+                }
+            }
+        }
+        if all_ended {
+            results.insert(state.tasks.into_iter().map(|task| task.results).collect());
+        } else {
+            deadlock |= stuck;
+        }
+    }
+    (results, deadlock)
+}
