@@ -60,6 +60,7 @@ int memcmp(const void *a, const void *b, size_t n) {
 }
 static __attribute__((always_inline)) inline size_t length(const char *s, const void *pc) {
     size_t n = 0;
+    plain(s, 1, 0, pc);
     while (s[n]) n++;
     plain(s, n + 1, 0, pc);
     return n;
@@ -180,7 +181,7 @@ EXIT(exit) EXIT(_exit) EXIT(_Exit) EXIT(quick_exit)
 
 void __VERIFIER_assume(int c) { if (!c) fail(MZ_ASSUME, "", PC); }
 _Noreturn void __VERIFIER_error(void) { fail(MZ_ABORT, "__VERIFIER_error", PC); }
-void __VERIFIER_atomic_begin(void) { ask(MZ_ATOMIC_BEGIN, 0, 0, PC); }
+void __VERIFIER_atomic_begin(void) { ask(MZ_ATOMIC_BEGIN, 0, (long)SP, PC); }
 void __VERIFIER_atomic_end(void) { ask(MZ_ATOMIC_END, 0, 0, PC); }
 _Bool __VERIFIER_nondet_bool(void) { return (_Bool)ask(MZ_CHOOSE, 0, 2, PC); }
 #define NONDET(name, T) \

@@ -95,6 +95,16 @@ void __tsan_vptr_update(void **a, void *v) {
 /* ---- atomics ---- */
 
 enum { LOAD, STORE, UPDATE, FENCE };
+enum { COMPARE = 7 };
+
+/* What the access writes, what it expects, and its order if it finds something else. */
+#define GIVE(v, c, failure)                                          \
+    do {                                                             \
+        volatile int64_t *table = (volatile int64_t *)MZ_TABLE;      \
+        table[MZ_operand] = (int64_t)(v);                            \
+        table[MZ_expected] = (int64_t)(c);                           \
+        table[MZ_failure] = (failure);                               \
+    } while (0)
 
 #define ATOMIC(bits, T)                                                                        \
     T __tsan_atomic##bits##_load(const volatile T *a, int order) {                             \
@@ -104,6 +114,7 @@ enum { LOAD, STORE, UPDATE, FENCE };
         return old;                                                                            \
     }                                                                                          \
     void __tsan_atomic##bits##_store(volatile T *a, T v, int order) {                          \
+        GIVE(v, 0, 0);                                                                         \
         mz_turn(a, sizeof(T) << 8 | STORE, order, PC, SP);                                               \
         T old = *a;                                                                            \
         *a = v;                                                                                \
@@ -111,8 +122,8 @@ enum { LOAD, STORE, UPDATE, FENCE };
     }                                                                                          \
     static int cas##bits(volatile T *a, T *c, T v, int order, int failure, const void *pc,     \
                        const void *sp) {                                                       \
-        (void)failure;                                                                         \
-        mz_turn(a, sizeof(T) << 8 | UPDATE, order, pc, sp);                                              \
+        GIVE(v, *c, failure);                                                                  \
+        mz_turn(a, sizeof(T) << 8 | COMPARE << 4 | UPDATE, order, pc, sp);                                              \
         T old = *a;                                                                            \
         if (old == *c) {                                                                       \
             *a = v;                                                                            \
@@ -146,7 +157,8 @@ enum { LOAD, STORE, UPDATE, FENCE };
 
 #define RMW(bits, T, name, number, next)                                      \
     T __tsan_atomic##bits##_##name(volatile T *a, T v, int order) {           \
-        mz_turn(a, sizeof(T) << 8 | UPDATE, order, PC, SP);                             \
+        GIVE(v, 0, 0);                                                        \
+        mz_turn(a, sizeof(T) << 8 | number << 4 | UPDATE, order, PC, SP);     \
         T old = *a;                                                           \
         *a = next;                                                            \
         did(a, sizeof(T), (int64_t)old, (int64_t)*a, 1);                      \
@@ -262,6 +274,7 @@ int sem_init(sem_t *s, int shared, unsigned value) {
     (void)shared;
     plain(s, sizeof *s, 1, PC);
     *(unsigned *)s = value;
+    ask(MZ_SEM_INIT, (long)s, value, PC);
     return 0;
 }
 int sem_destroy(sem_t *s) { plain(s, sizeof *s, 1, PC); return 0; }
@@ -317,8 +330,10 @@ void mazurka_destructors(void);
 
 int pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*f)(void *), void *x) {
     long detached = a ? *(const int *)a : 0;
+    pthread_t made;
+    mz_start(&made, f, x, detached, PC);
     plain(t, sizeof *t, 1, PC);
-    mz_start(t, f, x, detached, PC);
+    *t = made;
     return 0;
 }
 int pthread_join(pthread_t t, void **result) {
@@ -382,17 +397,22 @@ __attribute__((visibility("default"))) void mazurka_destructors(void) {
 
 /* ---- C11 threads ---- */
 
+void *malloc(size_t);
+void free(void *);
 struct c11 { thrd_start_t f; void *x; };
 static void *c11_run(void *p) {
     struct c11 s = *(struct c11 *)p;
+    free(p);
     return (void *)(long)s.f(s.x);
 }
-void *malloc(size_t);
 int thrd_create(thrd_t *t, thrd_start_t f, void *x) {
     struct c11 *s = malloc(sizeof *s);
     s->f = f;
     s->x = x;
-    mz_start((pthread_t *)t, c11_run, s, 0, PC);
+    pthread_t made;
+    mz_start(&made, c11_run, s, 0, PC);
+    plain(t, sizeof *t, 1, PC);
+    *t = (thrd_t)made;
     return thrd_success;
 }
 int thrd_join(thrd_t t, int *result) {

@@ -4,18 +4,21 @@ use mazurka_core::{AccessKind, MishapKind};
 
 use crate::clock::How;
 use crate::world::{Failure, Life, Pending, Request, Until, World, world};
-use crate::{Stop, heap};
+use crate::{Stop, heap, trap, weak};
 
 /// The operations of `turn`, as the shim numbers them.
-const LOAD: u32 = 0;
-const STORE: u32 = 1;
-const FENCE: u32 = 3;
+pub(crate) const LOAD: u32 = 0;
+pub(crate) const STORE: u32 = 1;
+pub(crate) const FENCE: u32 = 3;
+
+/// So many plain accesses without a step may be a loop that waits.
+const IDLE: u32 = 1000;
 
 /// Suspends the current thread, which has announced its next operation.
 pub(crate) fn suspend(pending: Pending) {
     let yielder = {
         let thread = world().me();
-        thread.pending = pending;
+        (thread.pending, thread.idle) = (pending, 0);
         thread.yielder
     };
     // SAFETY: the yielder lives on the stack of the coroutine that this is called from.
@@ -25,6 +28,7 @@ pub(crate) fn suspend(pending: Pending) {
 /// Lets the current thread wait for its turn, unless it is in an atomic section.
 pub(crate) fn announce(pending: Pending) {
     let world = world();
+    world.end_write();
     if matches!(
         pending.until,
         Until::Now | Until::Lock(_) | Until::Token | Until::Ended(_)
@@ -89,11 +93,23 @@ pub(crate) extern "C" fn turn(
     sp: usize,
     registers: usize,
 ) -> i32 {
-    let (size, op) = (how >> 8, how & 0xff);
+    let (size, op) = (how >> 8, how & 0xf);
     let world = world();
     if !world.in_model {
         return 0;
     }
+    if world.weak.on {
+        let atomic = weak::Atomic {
+            address,
+            size: size as usize,
+            op,
+            update: how >> 4 & 0xf,
+            order,
+        };
+        weak::turn(&atomic, pc, (sp, registers));
+        return 0;
+    }
+    world.end_write();
     let current = world.current;
     if op == FENCE {
         world.clocks.fence(current, order);
@@ -118,8 +134,23 @@ pub(crate) extern "C" fn turn(
 }
 
 impl World {
+    /// The plain write that the current thread has announced is made: whether it has changed
+    /// anything is known now.
+    #[inline]
+    pub fn end_write(&mut self) {
+        let Some((cell, (address, size), old)) = self.me().writing.take() else {
+            return;
+        };
+        if value_at(address, size) != old {
+            self.changed(cell);
+        } else {
+            let version = self.version(cell);
+            self.me().spin.read(cell, version.into());
+        }
+    }
+
     /// Whether the current thread is in a loop that changes nothing.
-    fn spins(&mut self, pc: usize, sp: usize, registers: usize) -> bool {
+    pub fn spins(&mut self, pc: usize, sp: usize, registers: usize) -> bool {
         let thread = self.me();
         let top = thread.top;
         let size = top.wrapping_sub(sp);
@@ -165,6 +196,26 @@ impl World {
         rest()
     }
 
+    /// A plain read that is no step, in what may be a loop without steps. If it is one, it waits
+    /// for another thread to change what it reads: the search starts again, and these are steps.
+    #[cold]
+    fn look_for_loop(&mut self, place: (usize, usize), pc: usize, (sp, registers): (usize, usize)) {
+        if self.spins(pc, sp, registers) {
+            let reads = std::mem::take(&mut self.me().spin.waits_for);
+            for (cell, _) in reads {
+                let address = self.cells[cell as usize].address;
+                let size = self.size_of_place(address);
+                self.learned.shared.extend(address..address + size);
+            }
+            self.stop.get_or_insert(Stop::Restart);
+            self.me().life = Life::Failed;
+            rest();
+        }
+        let cell = self.place(place.0, place.1);
+        let version = self.version(cell);
+        self.me().spin.read(cell, version.into());
+    }
+
     /// Whether accesses to this memory are steps.
     fn is_shared(&self, address: usize, size: usize) -> bool {
         !self.learned.shared.is_empty()
@@ -180,8 +231,17 @@ pub(crate) extern "C" fn did(address: usize, size: u32, old: i64, new: i64, wrot
     }
     let current = world.current;
     let (cell, op, order) = world.me().access;
+    if world.weak.on {
+        if world.recording {
+            world.effects.values =
+                Some(((op != STORE).then_some(old), (wrote != 0).then_some(new)));
+        }
+        return;
+    }
     let (reads, writes) = (op != STORE, wrote != 0);
-    world.clocks.atomic(current, cell, (reads, writes), order);
+    if reads {
+        world.clocks.atomic_read(current, cell, order);
+    }
     let how = How {
         writes,
         atomic: true,
@@ -189,11 +249,14 @@ pub(crate) extern "C" fn did(address: usize, size: u32, old: i64, new: i64, wrot
         pc: world.me().pending.pc,
     };
     world.watch_access(address, size as usize, how);
+    if writes {
+        world.clocks.atomic_write(current, cell, reads, order);
+    }
     if old != new {
         world.changed(cell);
     } else {
         let version = world.version(cell);
-        world.me().spin.read(cell, version);
+        world.me().spin.read(cell, version.into());
     }
     if world.recording {
         world.effects.values = Some((reads.then_some(old), writes.then_some(new)));
@@ -211,10 +274,30 @@ pub(crate) extern "C" fn plain(
     registers: usize,
 ) {
     let world = world();
-    if !world.in_model || size == 0 || world.image.is_thread_local(address) {
+    if !world.in_model || size == 0 {
         return;
     }
+    if world.image.is_thread_local(address) {
+        // Its own state is not only its stack then.
+        if writes != 0 {
+            world.me().spin.progress();
+            world.me().asking.leave_round();
+        }
+        return;
+    }
+    if trap::is_over() {
+        (world.stop, world.me().life) = (Some(Stop::OutOfTime), Life::Failed);
+        rest();
+    }
+    world.end_write();
     let writes = writes != 0;
+    if world.weak.on {
+        return weak::plain((address, size), writes, pc);
+    }
+    if address < 4096 {
+        let words = "segmentation fault: it uses a null pointer";
+        fail(MishapKind::Failure, words.to_owned(), pc);
+    }
     check(
         address,
         size,
@@ -223,11 +306,17 @@ pub(crate) extern "C" fn plain(
     );
     let own_stack =
         heap::thread_of(address) == Some(world.current.index()) && heap::is_stack(address);
-    if writes && !own_stack {
+    let is_step = world.settings.allow_races && world.is_shared(address, size);
+    if writes && !own_stack && !is_step {
         world.me().spin.progress();
     }
-    if world.settings.allow_races && world.is_shared(address, size) {
+    if is_step {
         shared((address, size), writes, pc, (sp, registers));
+    } else if world.settings.allow_races && !writes {
+        world.me().idle += 1;
+        if world.me().idle > IDLE {
+            world.look_for_loop((address, size), pc, (sp, registers));
+        }
     }
     world.watch_access(
         address,
@@ -264,10 +353,11 @@ fn shared((address, size): (usize, usize), writes: bool, pc: usize, stack: (usiz
     });
     let world = self::world();
     if writes {
-        world.changed(cell);
+        let old = value_at(address, size);
+        world.me().writing = Some((cell, (address, size), old));
     } else {
         let version = world.version(cell);
-        world.me().spin.read(cell, version);
+        world.me().spin.read(cell, version.into());
         if world.recording && size <= 8 {
             world.effects.values = Some((Some(value_at(address, size)), None));
         }
@@ -289,6 +379,9 @@ pub(crate) fn value_at(address: usize, size: usize) -> i64 {
 
 /// Memory is given back.
 pub(crate) fn frees(address: usize, size: usize, pc: usize) {
+    if world().weak.on {
+        return weak::frees((address, size), pc);
+    }
     world().watch_access(
         address,
         size,

@@ -6,10 +6,16 @@
 pub const BASE: usize = 0x6d7a_0000_0000;
 
 /// The entries of the table, in order.
-pub const ENTRIES: [&str; 7] = ["turn", "did", "plain", "fail", "ask", "start", "stack"];
+pub const ENTRIES: [&str; 10] = [
+    "turn", "did", "plain", "fail", "ask", "start", "stack", "operand", "expected", "failure",
+];
 
 /// The entry that is no function: where the stack of the runtime begins, for the current thread.
 pub const STACK_ENTRY: usize = BASE + 8 * 6;
+
+/// Entries that hold the operand of an atomic access, what a compare-exchange expects, and its
+/// order if it fails.
+pub const OPERAND_ENTRIES: usize = BASE + 8 * 7;
 
 macro_rules! numbered {
     ($(#[$about:meta])* $name:ident { $($variant:ident $(= $said:literal)?,)* }) => {
@@ -32,7 +38,7 @@ numbered! {
         MutexInit, MutexDestroy, MutexLock, MutexTrylock, MutexTimedlock, MutexUnlock,
         CondWait, CondTimedwait, CondSignal, CondBroadcast,
         RwRead, RwWrite, RwTryread, RwTrywrite, RwUnlock,
-        SemWait, SemTrywait, SemTimedwait, SemPost, SemValue, Barrier,
+        SemInit, SemWait, SemTrywait, SemTimedwait, SemPost, SemValue, Barrier,
         OnceEnter, OnceLeave, OnceAbort,
         Join, Detach, Self_, ExitThread,
         KeyCreate, KeySet, KeyGet, KeyDestructor,

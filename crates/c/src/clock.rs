@@ -152,38 +152,33 @@ impl Clocks {
         self.tick(thread);
     }
 
-    /// An atomic access to a cell has been made: `reads`, `writes`, with this order.
-    pub fn atomic(
-        &mut self,
-        thread: ProcessId,
-        cell: u32,
-        (reads, writes): (bool, bool),
-        order: i32,
-    ) {
-        if reads {
-            let clock = std::mem::take(self.cell(cell));
-            let own = self.thread(thread);
-            join(
-                if acquires(order) {
-                    &mut own.now
-                } else {
-                    &mut own.seen
-                },
-                &clock,
-            );
-            *self.cell(cell) = clock;
-        }
-        if writes {
-            if !reads {
-                self.cell(cell).clear();
-            }
-            if releases(order) {
-                self.release(thread, cell);
+    /// An atomic access reads a cell, with this order.
+    pub fn atomic_read(&mut self, thread: ProcessId, cell: u32, order: i32) {
+        let clock = std::mem::take(self.cell(cell));
+        let own = self.thread(thread);
+        join(
+            if acquires(order) {
+                &mut own.now
             } else {
-                let clock = std::mem::take(&mut self.thread(thread).fenced);
-                join(self.cell(cell), &clock);
-                self.thread(thread).fenced = clock;
-            }
+                &mut own.seen
+            },
+            &clock,
+        );
+        *self.cell(cell) = clock;
+    }
+
+    /// An atomic access writes a cell, with this order; an update continues a release sequence.
+    /// The access itself happens before what acquires it, so it is noted before.
+    pub fn atomic_write(&mut self, thread: ProcessId, cell: u32, updates: bool, order: i32) {
+        if !updates {
+            self.cell(cell).clear();
+        }
+        if releases(order) {
+            self.release(thread, cell);
+        } else {
+            let clock = std::mem::take(&mut self.thread(thread).fenced);
+            join(self.cell(cell), &clock);
+            self.thread(thread).fenced = clock;
         }
     }
 
@@ -286,8 +281,8 @@ mod tests {
         for (store, load, races) in [(3, 2, false), (5, 5, false), (0, 2, true), (3, 0, true)] {
             let mut clocks = forked();
             assert!(!write(&mut clocks, MAIN, 64));
-            clocks.atomic(MAIN, 0, (false, true), store);
-            clocks.atomic(CHILD, 0, (true, false), load);
+            clocks.atomic_write(MAIN, 0, false, store);
+            clocks.atomic_read(CHILD, 0, load);
             assert_eq!(write(&mut clocks, CHILD, 64), races, "{store} {load}");
         }
     }
@@ -297,10 +292,32 @@ mod tests {
         let mut clocks = forked();
         assert!(!write(&mut clocks, MAIN, 64));
         clocks.fence(MAIN, 3);
-        clocks.atomic(MAIN, 0, (false, true), 0);
-        clocks.atomic(CHILD, 0, (true, false), 0);
+        clocks.atomic_write(MAIN, 0, false, 0);
+        clocks.atomic_read(CHILD, 0, 0);
         clocks.fence(CHILD, 2);
         assert!(!write(&mut clocks, CHILD, 64));
+    }
+
+    /// A counter of references: the last thread that counts down gives the memory back.
+    #[test]
+    fn an_update_happens_before_what_acquires_it() {
+        let mut clocks = forked();
+        let atomic = How {
+            writes: true,
+            atomic: true,
+            ..How::default()
+        };
+        for thread in [MAIN, CHILD] {
+            clocks.atomic_read(thread, 0, 4);
+            assert!(clocks.access(thread, 64, 4, atomic).is_none());
+            clocks.atomic_write(thread, 0, true, 4);
+        }
+        let frees = How {
+            writes: true,
+            frees: true,
+            ..How::default()
+        };
+        assert!(clocks.access(CHILD, 64, 8, frees).is_none());
     }
 
     #[test]

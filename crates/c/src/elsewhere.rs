@@ -13,6 +13,31 @@ pub fn load(_path: &str, _file: &[u8], _settings: Settings) -> Result<(), LoadEr
     Err(LoadError::NotHere)
 }
 
+/// What a process may use is not limited.
+pub fn confine() {}
+
+/// The files of this process are not kept.
+pub fn keep_files() {}
+
+/// How long the memory is that tells what a process did last: there is none.
+pub const TRAIL_SIZE: usize = 0;
+
+/// Keeps nothing.
+pub fn keep_trail(_file: i32) {}
+
+/// There is no schedule.
+pub fn left_behind(_bytes: &[u8]) -> Option<mazurka_core::Schedule> {
+    None
+}
+
+/// There is no program.
+pub fn outside() -> Vec<String> {
+    Vec::new()
+}
+
+/// There is no step to break off.
+pub fn set_deadline(_time: Option<std::time::Duration>) {}
+
 /// A program in one of its executions: there is none.
 #[derive(Debug)]
 pub enum Machine {}

@@ -159,6 +159,13 @@ impl Region {
         }
     }
 
+    /// The blocks after these that are not freed: their sizes, and where they were made.
+    pub fn kept(&self, first: usize) -> impl Iterator<Item = (usize, usize)> + '_ {
+        let blocks = self.blocks.iter().skip(first);
+        let kept = blocks.filter(|block| block.freed.is_none());
+        kept.map(|block| (block.size, block.made))
+    }
+
     /// Allocates a block; none if there is no memory.
     pub fn allocate(&mut self, size: usize, align: usize, pc: usize) -> Option<usize> {
         let align = align.max(16);

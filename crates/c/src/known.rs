@@ -89,6 +89,11 @@ const PASSED: &[&str] = &[
     "__ctype_tolower_loc",
     "__ctype_toupper_loc",
     "strerror",
+];
+
+/// What is passed through and not told: what a compiler emits by itself, and what the C++ library
+/// calls, which is linked into every program in C++.
+const SILENT: &[&str] = &[
     // What a compiler emits by itself.
     "__errno_location",
     "stdout",
@@ -157,11 +162,23 @@ const PASSED: &[&str] = &[
     "program_invocation_name",
 ];
 
+/// The functions among these that the program itself calls and that are passed through.
+pub(crate) fn told(needs: &[String]) -> Vec<String> {
+    let mut all: Vec<String> = needs
+        .iter()
+        .filter(|name| PASSED.contains(&name.as_str()))
+        .map(|name| format!("`{name}` of the C library"))
+        .collect();
+    all.sort();
+    all.dedup();
+    all
+}
+
 /// The functions among these that are not known, by name.
 pub(crate) fn unknown(needs: &[String]) -> Vec<String> {
     let mut all: Vec<String> = needs
         .iter()
-        .filter(|name| !PASSED.contains(&name.as_str()))
+        .filter(|name| !PASSED.contains(&name.as_str()) && !SILENT.contains(&name.as_str()))
         .cloned()
         .collect();
     all.sort();

@@ -12,7 +12,8 @@
 //! - `image`: the loaded program. `heap`: the memory of its threads.
 //! - `world`: the state of an execution. `access`: accesses to memory. `objects`: mutexes, threads.
 //! - `clock`: data races. `spin`: loops that wait. `trap`: faults.
-//! - `machine`: executions. `tell`: the same in words.
+//! - `machine`: executions. `tell`: the same in words. `weak`: executions under a memory model.
+//! - `confine`: what the process may use. `trail`: what it did last, if it is killed.
 //!
 //! Only on Linux with x86-64, and not in a static build: elsewhere [`load`] says so.
 
@@ -23,6 +24,9 @@ mod calls;
 mod access;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod clock;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[allow(unsafe_code)]
+mod confine;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod elf;
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
@@ -50,18 +54,30 @@ mod spin;
 mod tell;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[allow(unsafe_code)]
+mod trail;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[allow(unsafe_code)]
 mod trap;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[allow(unsafe_code)]
+pub mod weak;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[allow(unsafe_code)]
 mod world;
 
 pub use calls::shim_source;
-#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-pub use elsewhere::{Machine, load};
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-pub use load::load;
+pub use confine::{confine, keep_files};
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+pub use elsewhere::{
+    Machine, TRAIL_SIZE, confine, keep_files, keep_trail, left_behind, load, outside, set_deadline,
+};
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub use load::{keep_trail, load, outside, set_deadline};
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use machine::Machine;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub use trail::{SIZE as TRAIL_SIZE, left_behind};
 
 /// How the shim is compiled: it does not use registers that its callers keep values in.
 pub const SHIM_FLAGS: [&str; 14] = [
@@ -95,6 +111,8 @@ pub enum Stop {
     Restart,
     /// The program does what is not controlled.
     Refused(String),
+    /// The time is over, and a step has no end.
+    OutOfTime,
 }
 
 /// How to explore a program.
@@ -102,6 +120,10 @@ pub enum Stop {
 pub struct Settings {
     /// Data races are no failures: plain accesses that race are steps.
     pub allow_races: bool,
+    /// Threads that are neither joined nor detached and memory that is not freed are failures.
+    pub leaks: bool,
+    /// What runs outside of what is explored and is not seen here, in words: inline assembly.
+    pub outside: Vec<String>,
     /// The values of `__VERIFIER_nondet_…`, by the name of the type: least and greatest.
     pub inputs: Vec<(String, i64, i64)>,
 }

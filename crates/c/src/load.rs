@@ -2,9 +2,10 @@
 
 use mazurka_core::ProcessId;
 
-use crate::calls::{BASE, STACK_ENTRY};
+use crate::calls::{BASE, ENTRIES, STACK_ENTRY};
 use crate::image::Image;
 use crate::machine::{Machine, table};
+use crate::trail::Trail;
 use crate::world::{World, install, is_there, world};
 use crate::{LoadError, RUNS_HERE, Settings, heap, known, trap};
 
@@ -34,7 +35,7 @@ pub fn load(path: &str, file: &[u8], settings: Settings) -> Result<(), LoadError
         return Err(LoadError::NoMemory);
     }
     // SAFETY: the page has just been mapped, and is larger than the table.
-    unsafe { *(BASE as *mut [usize; 7]) = table() };
+    unsafe { *(BASE as *mut [usize; ENTRIES.len()]) = table() };
     // Constructors allocate, so there is a world before the program is loaded.
     let mut new = World::new(Image::none(), settings);
     if !new.make_room(ProcessId(0)) {
@@ -45,6 +46,8 @@ pub fn load(path: &str, file: &[u8], settings: Settings) -> Result<(), LoadError
     }
     // SAFETY: as above.
     unsafe { *(STACK_ENTRY as *mut usize) = new.threads[0].region.runtime_stack() };
+    new.outside = std::mem::take(&mut new.settings.outside);
+    new.outside.extend(known::told(&symbols.needs));
     install(new);
     let image = Image::open(path, symbols)?;
     let world = world();
@@ -55,6 +58,28 @@ pub fn load(path: &str, file: &[u8], settings: Settings) -> Result<(), LoadError
     world.in_model = true;
     trap::install();
     Ok(())
+}
+
+/// Keeps the schedule of each execution in a file, which is open and [long
+/// enough](crate::TRAIL_SIZE).
+pub fn keep_trail(file: i32) {
+    if let (true, Some(trail)) = (is_there(), Trail::of_file(file)) {
+        world().trail = trail;
+    }
+}
+
+/// What of the program that was loaded runs outside of what is explored: functions of the C
+/// library that are passed through.
+pub fn outside() -> Vec<String> {
+    match is_there() {
+        true => world().outside.clone(),
+        false => Vec::new(),
+    }
+}
+
+/// When a step that has no end is broken off: after this time, if there is one.
+pub fn set_deadline(time: Option<std::time::Duration>) {
+    trap::set_deadline(time);
 }
 
 impl Machine {

@@ -6,7 +6,7 @@ use mazurka_core::{
     Promises, Semantics, Status, StepError, Wait,
 };
 
-use crate::calls::STACK_ENTRY;
+use crate::calls::{ENTRIES, STACK_ENTRY};
 use crate::heap::Region;
 use crate::objects::{end_thread, exit};
 use crate::spin::Spin;
@@ -14,7 +14,7 @@ use crate::world::{Failure, Life, Pending, Request, Thread, is_there, world};
 use crate::{Stop, access, objects, trap};
 
 /// The functions of the table, in the order of `calls::ENTRIES`.
-pub(crate) fn table() -> [usize; 7] {
+pub(crate) fn table() -> [usize; ENTRIES.len()] {
     [
         access::turn as *const () as usize,
         access::did as *const () as usize,
@@ -22,6 +22,9 @@ pub(crate) fn table() -> [usize; 7] {
         objects::halt as *const () as usize,
         objects::ask as *const () as usize,
         objects::start as *const () as usize,
+        0,
+        0,
+        0,
         0,
     ]
 }
@@ -54,23 +57,35 @@ pub struct Machine {
 impl Machine {
     /// The program that was loaded, in its initial state.
     pub(crate) fn new() -> Self {
+        let mut machine = Self::empty();
+        machine.start_again();
+        machine
+    }
+
+    fn empty() -> Self {
         static NUMBERS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
-        let mut machine = Self {
+        Self {
             number: NUMBERS.fetch_add(1, std::sync::atomic::Ordering::Relaxed),
             events: Vec::new(),
             len: 0,
             live: std::cell::Cell::new(None),
             initial: Vec::new(),
             guards: Vec::new(),
-        };
-        machine.start_again();
+        }
+    }
+
+    /// The execution as it stands, which something else runs.
+    pub(crate) fn as_it_stands() -> Self {
+        let machine = Self::empty();
+        world().owner = machine.number;
+        machine.live.set(Some(0));
         machine
     }
 
     /// Starts again with what was learned.
     pub fn start_again(&mut self) {
         let world = world();
-        if world.stop == Some(Stop::Restart) {
+        if matches!(world.stop, Some(Stop::Restart | Stop::OutOfTime)) {
             world.stop = None;
             world.forget_places();
         }
@@ -165,7 +180,7 @@ impl crate::world::Effects {
 
 impl crate::world::World {
     /// Starts a new execution.
-    fn begin(&mut self) {
+    pub(crate) fn begin(&mut self) {
         self.epoch += 1;
         for thread in &mut self.threads {
             if let Some(mut coroutine) = thread.coroutine.take() {
@@ -190,6 +205,7 @@ impl crate::world::World {
         (self.exited, self.finished, self.in_section) = (false, false, false);
         self.keys.truncate(self.initial_keys);
         self.output = Fingerprint::EMPTY;
+        self.printed.clear();
         self.exit_code = 0;
     }
 
@@ -244,6 +260,9 @@ impl crate::world::World {
                 keys: Vec::new(),
                 spin: Spin::default(),
                 access: (0, 0, 0),
+                writing: None,
+                idle: 0,
+                asking: Default::default(),
                 lowest: usize::MAX,
                 top: 0,
                 started: 0,
@@ -252,7 +271,7 @@ impl crate::world::World {
         true
     }
 
-    fn begin_step(&mut self, process: ProcessId) {
+    pub(crate) fn begin_step(&mut self, process: ProcessId) {
         let thread = &mut self.threads[process.index()];
         thread.steps += 1;
         self.effects.made = Some(thread.pending);
@@ -260,7 +279,7 @@ impl crate::world::World {
 }
 
 /// Starts a thread: `main`, or what the current thread has asked for.
-fn start(process: ProcessId) {
+pub(crate) fn start(process: ProcessId) {
     let world = world();
     let asked = world.start.take();
     if !world.make_room(process) {
@@ -268,7 +287,6 @@ fn start(process: ProcessId) {
         world.stop = Some(Stop::Refused(what));
         return;
     }
-    let content = world.image.tls_content.clone();
     let thread = &mut world.threads[process.index()];
     thread.life = Life::Alive;
     (thread.steps, thread.children, thread.result) = (0, 0, 0);
@@ -276,7 +294,9 @@ fn start(process: ProcessId) {
     (thread.awaiting, thread.token, thread.errno) = (false, false, 0);
     thread.keys.clear();
     thread.spin.progress();
-    thread.tls = content;
+    (thread.writing, thread.idle) = (None, 0);
+    thread.asking.reset();
+    thread.tls.clone_from(&world.image.tls_content);
     if let Some((routine, detached, pc)) = asked {
         (thread.routine, thread.detached, thread.started) = (Some(routine), detached, pc);
     }
@@ -308,7 +328,7 @@ fn start(process: ProcessId) {
 }
 
 /// Runs a thread up to its next operation.
-fn run(process: ProcessId) {
+pub(crate) fn run(process: ProcessId) {
     loop {
         let world = world();
         let Some(mut coroutine) = world.threads[process.index()].coroutine.take() else {
@@ -328,9 +348,14 @@ fn run(process: ProcessId) {
         let world = self::world();
         // SAFETY: as above.
         world.threads[process.index()].errno = unsafe { *libc::__errno_location() };
+        world.current = process;
+        world.end_write();
+        if let Some(trap::Trap::OutOfTime) = trapped {
+            (world.stop, world.me().life) = (Some(Stop::OutOfTime), Life::Failed);
+            return;
+        }
         if let Some(trap) = trapped {
             let (message, pc) = trap.words();
-            world.current = process;
             world.halt(MishapKind::Failure, Failure { message, pc });
             return;
         }
@@ -346,6 +371,7 @@ fn run(process: ProcessId) {
         let number = world.threads[process.index()].children;
         world.threads[process.index()].children += 1;
         let child = world.table.child(process, number);
+        world.trail.thread(child, process, number);
         start(child);
         let world = self::world();
         if world.stop.is_some() && world.threads.len() <= child.index() {
@@ -426,6 +452,7 @@ impl Execution for Machine {
             event.touched.extend(pending.second);
             world.effects.clear();
             world.effects.wanted.extend_from_slice(outcomes);
+            world.trail.step(self.len, process, outcomes);
             world.begin_step(process);
         }
         run(process);
@@ -468,7 +495,16 @@ impl Execution for Machine {
     }
 
     fn final_mishaps(&self) -> Vec<Mishap> {
-        Vec::new()
+        if !world().settings.leaks {
+            return Vec::new();
+        }
+        self.revive();
+        let leak = |site| Mishap {
+            process: None,
+            kind: MishapKind::Failure,
+            site,
+        };
+        world().leaks().into_iter().map(leak).collect()
     }
 
     fn observation(&self) -> Fingerprint {

@@ -5,11 +5,15 @@ use mazurka_core::{Access, AccessKind, MishapKind, ProcessId};
 use crate::access::{announce, check, fail, frees, refuse, rest};
 use crate::calls::{Ask, Halt};
 use crate::heap::{self, Found};
+use crate::weak;
 use crate::world::{Life, Pending, Request, Routine, Until, world};
 
 /// The kinds of a mutex, as the C library numbers them.
-const RECURSIVE: i64 = 1;
-const ERRORCHECK: i64 = 2;
+pub(crate) const RECURSIVE: i64 = 1;
+pub(crate) const ERRORCHECK: i64 = 2;
+
+/// So much of what is printed is shown where two executions differ.
+const MOST_PRINTED: usize = 400;
 
 /// A thread is halted.
 pub(crate) extern "C" fn halt(kind: u32, words: *const libc::c_char, pc: usize) {
@@ -20,6 +24,9 @@ pub(crate) extern "C" fn halt(kind: u32, words: *const libc::c_char, pc: usize) 
         // There is no thread to halt: the process ends, and the one that started it says so.
         // SAFETY: ends the process.
         unsafe { libc::abort() };
+    }
+    if world().weak.on {
+        weak::flush();
     }
     match Halt::ALL.get(kind as usize) {
         Some(Halt::Assert) => fail(
@@ -51,19 +58,30 @@ pub(crate) extern "C" fn start(
         unsafe { libc::abort() };
     }
     let routine: Routine = (function, argument);
-    world.start = Some((routine, detached != 0, pc));
-    world.me().spin.progress();
-    let yielder = world.me().yielder;
-    // SAFETY: the yielder lives on the stack of the coroutine that this is called from; the handle
-    // is the program's, which has been announced as written.
-    unsafe {
-        (*yielder).suspend(Request::Start);
-        *handle = self::world().last_child.index() + 1;
+    if world.weak.on {
+        weak::spawn(routine, detached != 0, pc);
+    } else {
+        world.start = Some((routine, detached != 0, pc));
+        world.me().spin.progress();
+        let yielder = world.me().yielder;
+        // SAFETY: the yielder lives on the stack of the coroutine that this is called from.
+        unsafe { (*yielder).suspend(Request::Start) };
     }
+    // SAFETY: the handle is the shim's.
+    unsafe { *handle = self::world().last_child.index() + 1 };
 }
 
 /// What a thread asks for.
-pub(crate) extern "C" fn ask(what: u32, one: i64, other: i64, pc: usize) -> i64 {
+/// `registers` are those that the program keeps.
+#[allow(clippy::too_many_arguments)]
+pub(crate) extern "C" fn ask(
+    what: u32,
+    one: i64,
+    other: i64,
+    pc: usize,
+    _unused: usize,
+    registers: usize,
+) -> i64 {
     let Some(&what) = Ask::ALL.get(what as usize) else {
         return 0;
     };
@@ -71,8 +89,15 @@ pub(crate) extern "C" fn ask(what: u32, one: i64, other: i64, pc: usize) -> i64 
     if !world().in_model {
         return before_main(what, one, other, pc);
     }
+    if world().weak.on
+        && let Some(done) = weak::ask(what, one, other, pc)
+    {
+        return done;
+    }
+    world().end_write();
     match what {
         Ask::Malloc | Ask::Free | Ask::Size | Ask::Print => {}
+        Ask::AtomicBegin | Ask::AtomicEnd => {}
         _ => world().me().spin.progress(),
     }
     match what {
@@ -93,6 +118,7 @@ pub(crate) extern "C" fn ask(what: u32, one: i64, other: i64, pc: usize) -> i64 
         Ask::RwRead | Ask::RwTryread => rw_read(object, what == Ask::RwTryread, pc),
         Ask::RwWrite | Ask::RwTrywrite => rw_write(object, what == Ask::RwTrywrite, pc),
         Ask::RwUnlock => rw_unlock(object, pc),
+        Ask::SemInit => 0,
         Ask::SemWait => sem_wait(object, true, 0, pc),
         Ask::SemTrywait => sem_wait(object, false, libc::EAGAIN, pc),
         Ask::SemTimedwait => sem_timed_wait(object, pc),
@@ -133,8 +159,8 @@ pub(crate) extern "C" fn ask(what: u32, one: i64, other: i64, pc: usize) -> i64 
         Ask::Free => free(object, pc),
         Ask::Size => size_of(object, pc),
         Ask::Print => print(object, other as usize),
-        Ask::AtomicBegin => section(true, pc),
-        Ask::AtomicEnd => section(false, pc),
+        Ask::AtomicBegin => begin_section(pc, (other as usize, registers)),
+        Ask::AtomicEnd => end_section(),
         Ask::Choose => choose(one, other, pc),
         Ask::Nondet => nondet(object, pc),
     }
@@ -173,6 +199,12 @@ fn destroy(object: usize, pc: usize) -> i64 {
     }
     world().cell(cell).destroyed = true;
     0
+}
+
+/// The cell of an object, which must be in memory that is there.
+pub(crate) fn settled(object: usize, verb: &str, pc: usize) -> u32 {
+    check(object, 4, verb, pc);
+    world().object(object)
 }
 
 /// The cell of a lock, and whether the current thread holds it.
@@ -322,8 +354,7 @@ fn cond_timed_wait(object: usize, mutex: usize, pc: usize) -> i64 {
 }
 
 fn notify(object: usize, all: bool, pc: usize) -> i64 {
-    check(object, 4, "uses a condition variable in", pc);
-    let cell = world().object(object);
+    let cell = settled(object, "uses a condition variable in", pc);
     let verb = if all { "cond_broadcast" } else { "cond_signal" };
     announce(Pending {
         wakes: true,
@@ -349,8 +380,7 @@ fn notify(object: usize, all: bool, pc: usize) -> i64 {
 }
 
 fn rw_read(object: usize, tries: bool, pc: usize) -> i64 {
-    check(object, 4, "uses a lock in", pc);
-    let cell = world().object(object);
+    let cell = settled(object, "uses a lock in", pc);
     let pending = Pending::new("rdlock", object, pc).on(AccessKind::Write, cell);
     announce(if tries {
         pending
@@ -368,8 +398,7 @@ fn rw_read(object: usize, tries: bool, pc: usize) -> i64 {
 }
 
 fn rw_write(object: usize, tries: bool, pc: usize) -> i64 {
-    check(object, 4, "uses a lock in", pc);
-    let cell = world().object(object);
+    let cell = settled(object, "uses a lock in", pc);
     let pending = Pending::new("wrlock", object, pc).on(AccessKind::Write, cell);
     announce(if tries {
         pending
@@ -388,8 +417,7 @@ fn rw_write(object: usize, tries: bool, pc: usize) -> i64 {
 }
 
 fn rw_unlock(object: usize, pc: usize) -> i64 {
-    check(object, 4, "uses a lock in", pc);
-    let cell = world().object(object);
+    let cell = settled(object, "uses a lock in", pc);
     let current = world().current;
     let held = |cell: u32| {
         let lock = world().cell(cell);
@@ -421,8 +449,7 @@ fn count(object: usize) -> &'static mut u32 {
 }
 
 fn sem_wait(object: usize, waits: bool, otherwise: i32, pc: usize) -> i64 {
-    check(object, 4, "uses a semaphore in", pc);
-    let cell = world().object(object);
+    let cell = settled(object, "uses a semaphore in", pc);
     // A fault is one of this thread, not of the scheduler that looks later.
     std::hint::black_box(*count(object));
     let pending = Pending::new("sem_wait", object, pc).on(AccessKind::Write, cell);
@@ -450,8 +477,7 @@ fn sem_timed_wait(object: usize, pc: usize) -> i64 {
 }
 
 fn sem_post(object: usize, pc: usize) -> i64 {
-    check(object, 4, "uses a semaphore in", pc);
-    let cell = world().object(object);
+    let cell = settled(object, "uses a semaphore in", pc);
     std::hint::black_box(*count(object));
     announce(Pending::new("sem_post", object, pc).on(AccessKind::Write, cell));
     let world = world();
@@ -462,15 +488,13 @@ fn sem_post(object: usize, pc: usize) -> i64 {
 }
 
 fn sem_value(object: usize, pc: usize) -> i64 {
-    check(object, 4, "uses a semaphore in", pc);
-    let cell = world().object(object);
+    let cell = settled(object, "uses a semaphore in", pc);
     announce(Pending::new("sem_getvalue", object, pc).on(AccessKind::Read, cell));
     (*count(object)).into()
 }
 
 fn barrier(object: usize, parties: u32, pc: usize) -> i64 {
-    check(object, 4, "uses a barrier in", pc);
-    let cell = world().object(object);
+    let cell = settled(object, "uses a barrier in", pc);
     announce(Pending::new("barrier_wait", object, pc).on(AccessKind::Write, cell));
     let world = world();
     let current = world.current;
@@ -493,8 +517,7 @@ fn barrier(object: usize, parties: u32, pc: usize) -> i64 {
 /// Whether the current thread runs the function. `count` of the cell is 1 once it is done; the
 /// first byte of the object as well, which is what C++ code looks at.
 fn once_enter(object: usize, pc: usize) -> i64 {
-    check(object, 4, "uses a flag in", pc);
-    let cell = world().object(object);
+    let cell = settled(object, "uses a flag in", pc);
     let pending = Pending::new("once", object, pc).on(AccessKind::Write, cell);
     announce(pending.until(Until::Once(cell)));
     let world = world();
@@ -522,7 +545,7 @@ fn once_leave(object: usize, done: bool, pc: usize) -> i64 {
 }
 
 /// The thread that a handle names.
-fn named(handle: i64, pc: usize, verb: &str) -> ProcessId {
+pub(crate) fn named(handle: i64, pc: usize, verb: &str) -> ProcessId {
     let thread = ProcessId((handle - 1) as u32);
     let world = world();
     let known = world.threads.get(thread.index());
@@ -572,6 +595,9 @@ pub(crate) fn exit(code: i64) {
 
 /// The current thread ends.
 pub(crate) fn end_thread(result: usize) {
+    if world().weak.on {
+        weak::flush();
+    }
     if !world().me().keys.is_empty()
         && let Some(destructors) = world().image.destructors
     {
@@ -646,7 +672,7 @@ fn size_of(address: usize, pc: usize) -> i64 {
 }
 
 /// Adds words to what is told of the current step.
-fn note(words: &str) {
+pub(crate) fn note(words: &str) {
     let world = world();
     if world.recording {
         world.effects.notes.push(words.to_owned());
@@ -657,6 +683,8 @@ fn print(text: usize, size: usize) -> i64 {
     // SAFETY: the shim passes a text of this size.
     let text = unsafe { std::slice::from_raw_parts(text as *const u8, size) };
     let world = world();
+    let room = MOST_PRINTED.saturating_sub(world.printed.len());
+    world.printed.extend(text.iter().take(room));
     for &byte in text {
         world.output = world.output.then(byte.into());
     }
@@ -666,19 +694,31 @@ fn print(text: usize, size: usize) -> i64 {
     0
 }
 
-/// An atomic section of SV-COMP begins or ends. It is one step.
-fn section(begins: bool, pc: usize) -> i64 {
-    let Some(cell) = world().sections else {
+/// An atomic section of SV-COMP begins. It is one step; one that comes again and changes nothing
+/// waits for a change.
+fn begin_section(pc: usize, (sp, registers): (usize, usize)) -> i64 {
+    let world = world();
+    let Some(cell) = world.sections else {
         return 0;
     };
-    if begins {
-        announce(Pending::new("atomic section", 0, pc).on(AccessKind::Write, cell));
-        let world = world();
-        let current = world.current;
-        world.clocks.acquire(current, cell);
-        world.in_section = true;
+    let spins = world.spins(pc, sp, registers);
+    let pending = Pending::new("atomic section", 0, pc).on(AccessKind::Write, cell);
+    announce(if spins {
+        pending.until(Until::Change)
     } else {
-        let world = world();
+        pending
+    });
+    let world = self::world();
+    let current = world.current;
+    world.clocks.acquire(current, cell);
+    world.in_section = true;
+    0
+}
+
+/// It ends.
+fn end_section() -> i64 {
+    let world = world();
+    if let Some(cell) = world.sections {
         let current = world.current;
         world.clocks.release(current, cell);
         world.in_section = false;
@@ -688,6 +728,9 @@ fn section(begins: bool, pc: usize) -> i64 {
 
 /// A value that is not known, from `start` up to, but not including, `end`.
 fn choose(start: i64, end: i64, pc: usize) -> i64 {
+    if world().weak.on {
+        return weak::choose(start, end, pc);
+    }
     announce(Pending::new("choose", 0, pc));
     let value = world().outcome(start, end);
     note(&format!("{value}"));

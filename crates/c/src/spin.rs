@@ -20,10 +20,10 @@ pub(crate) struct Spin {
     visits: Vec<Visit>,
     /// How many of the visits count.
     count: usize,
-    /// Cells, and how often they had changed.
-    reads: Vec<(u32, u32)>,
+    /// Cells, and how often they had changed; under a memory model, what was read.
+    reads: Vec<(u32, i64)>,
     /// The cells that the pending operation waits for.
-    pub waits_for: Vec<(u32, u32)>,
+    pub waits_for: Vec<(u32, i64)>,
 }
 
 /// Loops with more accesses are not looked at.
@@ -39,9 +39,9 @@ impl Spin {
         self.reads.clear();
     }
 
-    /// The thread has read a cell that had changed so often.
+    /// The thread has read a cell that had changed so often, or held this value.
     #[inline]
-    pub fn read(&mut self, cell: u32, version: u32) {
+    pub fn read(&mut self, cell: u32, version: i64) {
         self.reads.push((cell, version));
     }
 

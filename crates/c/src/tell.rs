@@ -56,6 +56,58 @@ fn function_of(pc: usize) -> String {
     symbol.map_or(String::new(), |symbol| symbol.name.clone())
 }
 
+/// What an access does to a lock of the program.
+pub(crate) fn lock_change(access: &Access) -> Option<LockChange> {
+    let held = match access.kind {
+        AccessKind::Acquire => true,
+        AccessKind::Release => false,
+        AccessKind::Read | AccessKind::Write => return None,
+    };
+    // Tokens are no locks of the program.
+    let address = world().cells[access.first as usize].address;
+    (address < usize::MAX / 2).then(|| LockChange {
+        name: world().name_of(address),
+        held,
+    })
+}
+
+/// The step that a thread has just made, in words, without what has gone wrong.
+pub(crate) fn step(process: ProcessId, pending: Pending, locks: Vec<LockChange>) -> Step {
+    let world = world();
+    let values = world.effects.values;
+    let notes = std::mem::take(&mut world.effects.notes);
+    let object = object_of(&pending);
+    let mut text = label(&pending);
+    for note in notes {
+        text += &format!(", {note}");
+    }
+    let (read, written) = values.unwrap_or((None, None));
+    let binding = |value: i64| Binding {
+        name: object.clone(),
+        value: shown(value),
+    };
+    let change = |value: i64| Change {
+        name: object.clone(),
+        from: read.map_or(String::new(), shown),
+        to: shown(value),
+    };
+    Step {
+        process: world.table.path(process).to_string(),
+        outcomes: Default::default(),
+        label: text,
+        line: line_of(pending.pc).1,
+        enabled: Vec::new(),
+        reads: read.map(binding).into_iter().collect(),
+        changes: written.map(change).into_iter().collect(),
+        locks,
+        mishap: None,
+        racing: false,
+        actor: None,
+        memory: None,
+        printed: Vec::new(),
+    }
+}
+
 impl Narrator for Machine {
     fn tell(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<Step, StepError> {
         // The threads stand where the step starts before anything is recorded.
@@ -65,53 +117,13 @@ impl Narrator for Machine {
         Machine::record(false);
         let event = made?;
         let world = world();
-        let name = world.table.path(process).to_string();
         let pending = world.effects.made.unwrap_or(Pending::new("nothing", 0, 0));
-        let values = world.effects.values;
-        let notes = std::mem::take(&mut world.effects.notes);
-        let object = object_of(&pending);
-        let mut text = label(&pending);
-        for note in notes {
-            text += &format!(", {note}");
-        }
-        let (read, written) = values.unwrap_or((None, None));
-        let binding = |value: i64| Binding {
-            name: object.clone(),
-            value: shown(value),
-        };
-        let change = |value: i64| Change {
-            name: object.clone(),
-            from: read.map_or(String::new(), shown),
-            to: shown(value),
-        };
-        let lock = |access: &Access| {
-            let held = match access.kind {
-                AccessKind::Acquire => true,
-                AccessKind::Release => false,
-                AccessKind::Read | AccessKind::Write => return None,
-            };
-            // Tokens are no locks of the program.
-            let address = world.cells[access.first as usize].address;
-            (address < usize::MAX / 2).then(|| LockChange {
-                name: self::world().name_of(address),
-                held,
-            })
-        };
+        let locks = event.touched.iter().filter_map(lock_change).collect();
         let mishap = event.mishaps.first().map(|mishap| self.explain(mishap).0);
         Ok(Step {
-            process: name,
             outcomes: event.outcomes.iter().map(|outcome| outcome.value).collect(),
-            label: text,
-            line: line_of(pending.pc).1,
-            enabled: Vec::new(),
-            reads: read.map(binding).into_iter().collect(),
-            changes: written.map(change).into_iter().collect(),
-            locks: event.touched.iter().filter_map(lock).collect(),
             mishap,
-            racing: false,
-            actor: None,
-            memory: None,
-            printed: Vec::new(),
+            ..step(process, pending, locks)
         })
     }
 
@@ -181,15 +193,21 @@ impl Narrator for Machine {
 
     fn bindings(&self, observed_only: bool) -> Vec<Binding> {
         self.status(ProcessId(0));
-        let _ = observed_only;
         let world = world();
         if !world.exited {
             return Vec::new();
         }
-        vec![Binding {
+        let code = Binding {
             name: "exit code".to_owned(),
             value: world.exit_code.to_string(),
-        }]
+        };
+        let text = String::from_utf8_lossy(&world.printed);
+        let output = Binding {
+            name: "output".to_owned(),
+            value: format!("{text:?}"),
+        };
+        let output = (!world.printed.is_empty() || observed_only).then_some(output);
+        std::iter::once(code).chain(output).collect()
     }
 
     fn cell_name(&self, cell: u32) -> String {

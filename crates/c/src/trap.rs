@@ -5,7 +5,8 @@
 
 use std::cell::Cell;
 use std::sync::Once;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 use corosensei::trap::CoroutineTrapHandler;
 
@@ -22,6 +23,8 @@ pub(crate) enum Trap {
     Overflow { pc: usize },
     /// It makes no step.
     TooLong { pc: usize },
+    /// The same, and the time of the search is over.
+    OutOfTime,
 }
 
 thread_local! {
@@ -37,6 +40,35 @@ static TICKS: AtomicU64 = AtomicU64::new(0);
 
 /// Seconds of processor time that one step may take.
 pub(crate) const MOST_SECONDS: u64 = 10;
+/// How often the timer looks in a second.
+const TICKS_A_SECOND: u64 = 10;
+
+/// When the search is over, in milliseconds of the clock; 0 if there is no limit.
+static DEADLINE: AtomicU64 = AtomicU64::new(0);
+/// The search is over, and the current step goes on and on.
+static OVER: AtomicBool = AtomicBool::new(false);
+
+fn now() -> u64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: writes the time; a handler may call it.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
+    time.tv_sec as u64 * 1000 + time.tv_nsec as u64 / 1_000_000
+}
+
+/// The search that starts now may take so long.
+pub(crate) fn set_deadline(time: Option<Duration>) {
+    let end = time.map_or(0, |time| now().saturating_add(time.as_millis() as u64));
+    DEADLINE.store(end, Ordering::Relaxed);
+}
+
+/// Whether the search is over, and the current step goes on and on.
+#[inline]
+pub(crate) fn is_over() -> bool {
+    OVER.load(Ordering::Relaxed)
+}
 
 const FAULTS: [i32; 5] = [
     libc::SIGSEGV,
@@ -50,6 +82,7 @@ const FAULTS: [i32; 5] = [
 #[inline]
 pub(crate) fn enter(coroutine: CoroutineTrapHandler<()>) {
     RUNNING.set(Some(coroutine));
+    OVER.store(false, Ordering::Relaxed);
     let beats = BEATS.load(Ordering::Relaxed);
     BEATS.store(beats + 1, Ordering::Relaxed);
 }
@@ -80,13 +113,13 @@ pub(crate) fn install() {
                 libc::sigaction(signal, &action(fault), std::ptr::null_mut());
             }
             libc::sigaction(libc::SIGVTALRM, &action(tick), std::ptr::null_mut());
-            let second = libc::timeval {
-                tv_sec: 1,
-                tv_usec: 0,
+            let tick = libc::timeval {
+                tv_sec: 0,
+                tv_usec: 1_000_000 / TICKS_A_SECOND as i64,
             };
             let timer = libc::itimerval {
-                it_interval: second,
-                it_value: second,
+                it_interval: tick,
+                it_value: tick,
             };
             libc::setitimer(libc::ITIMER_VIRTUAL, &timer, std::ptr::null_mut());
         }
@@ -134,11 +167,20 @@ extern "C" fn tick(_: i32, _: *mut libc::siginfo_t, context: *mut libc::c_void) 
     }
     let ticks = TICKS.fetch_add(1, Ordering::Relaxed) + 1;
     let pc = pc_of(context);
-    // The tool's own code is not left in the middle.
-    if ticks >= MOST_SECONDS && crate::machine::is_program(pc) {
+    let deadline = DEADLINE.load(Ordering::Relaxed);
+    let over = deadline > 0 && now() >= deadline;
+    // The tool's own code is not left in the middle; it looks itself.
+    OVER.store(over, Ordering::Relaxed);
+    let too_long = ticks >= MOST_SECONDS * TICKS_A_SECOND;
+    if (over || too_long) && crate::machine::is_program(pc) {
+        let why = if over {
+            Trap::OutOfTime
+        } else {
+            Trap::TooLong { pc }
+        };
         // SAFETY: see `install`.
         unsafe {
-            end(Trap::TooLong { pc }, context);
+            end(why, context);
         }
     }
 }
@@ -174,6 +216,7 @@ impl Trap {
     /// What has happened, in words, and where.
     pub fn words(self) -> (String, usize) {
         match self {
+            Self::OutOfTime => ("the time is over".to_owned(), 0),
             Self::Overflow { pc } => (
                 "has overflowed its stack: a recursion without an end?".to_owned(),
                 pc + 1,

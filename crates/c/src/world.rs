@@ -21,6 +21,8 @@ use crate::clock::{Clocks, How, Mark};
 use crate::heap::{FixedStack, Found, Region, thread_of};
 use crate::image::Image;
 use crate::spin::Spin;
+use crate::trail::Trail;
+use crate::weak::{Asking, Weak};
 use crate::{Settings, Stop, heap};
 
 /// Why a coroutine gives up control.
@@ -133,6 +135,12 @@ pub(crate) struct Thread {
     pub spin: Spin,
     /// The cell, the operation and the order of the atomic access that it makes.
     pub access: (u32, u32, i32),
+    /// A plain write that is a step and has been announced: its cell, its place and what was there.
+    pub writing: Option<(u32, (usize, usize), i64)>,
+    /// How many plain accesses it has made since its last step.
+    pub idle: u32,
+    /// What only a memory model needs.
+    pub asking: Asking,
     /// The lowest address of its stack that is known to have been used.
     pub lowest: usize,
     /// Where the frames of the program begin.
@@ -158,6 +166,8 @@ pub(crate) struct Cell {
     pub count: u32,
     pub destroyed: bool,
     pub address: usize,
+    /// What is there before any write, under a memory model.
+    pub initial: i64,
 }
 
 /// The effects of the current step so far.
@@ -193,6 +203,8 @@ pub(crate) struct Learned {
     pub mixed: FxHashSet<usize>,
     /// The bytes of plain places whose accesses are steps, because accesses to them race.
     pub shared: FxHashSet<usize>,
+    /// Under a memory model: values are chosen before the first thread is started.
+    pub eager: bool,
 }
 
 /// The state of the program.
@@ -240,6 +252,14 @@ pub(crate) struct World {
     /// Fingerprint of what was printed.
     pub output: mazurka_core::Fingerprint,
     pub exit_code: i64,
+    /// The memory model, if there is one.
+    pub weak: Weak,
+    /// What was printed.
+    pub printed: Vec<u8>,
+    /// What runs outside of what is explored.
+    pub outside: Vec<String>,
+    /// The schedule, for another process.
+    pub trail: Trail,
 }
 
 static WORLD: AtomicPtr<World> = AtomicPtr::new(std::ptr::null_mut());
@@ -299,15 +319,20 @@ impl World {
             in_model: false,
             output: mazurka_core::Fingerprint::EMPTY,
             exit_code: 0,
+            weak: Weak::default(),
+            printed: Vec::new(),
+            outside: Vec::new(),
+            trail: Trail::default(),
         }
     }
 
     /// Forgets the numbers of places, which depend on what was learned.
     pub fn forget_places(&mut self) {
         self.places.clear();
+        self.weak.forget();
     }
 
-    fn new_cell(&mut self, address: usize) -> u32 {
+    pub fn new_cell(&mut self, address: usize) -> u32 {
         self.cells.push(Cell {
             address,
             ..Cell::default()
@@ -362,6 +387,13 @@ impl World {
         cell
     }
 
+    /// How many bytes of a place that is known accesses touch.
+    pub fn size_of_place(&self, address: usize) -> usize {
+        self.places
+            .get(&address)
+            .map_or(8, |&(size, _)| size.min(8))
+    }
+
     /// A cell, with the state that it has in this execution.
     #[inline]
     pub fn cell(&mut self, cell: u32) -> &mut Cell {
@@ -413,7 +445,7 @@ impl World {
                 let watched = &self.threads[process.index()].spin.waits_for;
                 watched
                     .iter()
-                    .any(|&(cell, seen)| self.version(cell) != seen)
+                    .any(|&(cell, seen)| i64::from(self.version(cell)) != seen)
             }
         }
     }
@@ -429,6 +461,11 @@ impl World {
             Life::Failed => Status::Failed,
             Life::Discarded => Status::Discarded,
             Life::Alive if self.finished => Status::Ended,
+            // Under a memory model the engine knows which threads can go on.
+            Life::Alive if self.weak.on => match thread.pending.until {
+                Until::Now => Status::Ready,
+                _ => Status::Waiting,
+            },
             Life::Alive => match self.possible(process, thread.pending.until) {
                 true => Status::Ready,
                 false => Status::Waiting,
@@ -503,19 +540,59 @@ impl World {
         self.me().spin.progress();
     }
 
-    /// Halts the current thread by a mishap.
-    pub fn halt(&mut self, kind: MishapKind, failure: Failure) {
+    /// The number of a failure.
+    fn site_of(&mut self, failure: Failure) -> usize {
         let known = self.failures.iter().position(|known| *known == failure);
-        let site = known.unwrap_or_else(|| {
+        known.unwrap_or_else(|| {
             self.failures.push(failure);
             self.failures.len() - 1
-        });
+        })
+    }
+
+    /// What the program has left behind at its end, as failures, if that is asked for.
+    pub fn leaks(&mut self) -> Vec<u32> {
+        if !self.settings.leaks {
+            return Vec::new();
+        }
+        let mut all = Vec::new();
+        for at in 1..self.threads.len() {
+            let thread = &self.threads[at];
+            if thread.life == Life::Unborn || thread.joined || thread.detached {
+                continue;
+            }
+            let started = thread.started;
+            let name = self.table.path(ProcessId(at as u32)).to_string();
+            all.push(Failure {
+                message: format!("thread {name} is neither joined nor detached"),
+                pc: started,
+            });
+        }
+        let initial = self.initial_heap.0.1;
+        for at in 0..self.threads.len() {
+            let first = if at == 0 { initial } else { 0 };
+            let kept: Vec<_> = self.threads[at].region.kept(first).collect();
+            all.extend(kept.into_iter().map(|(size, made)| Failure {
+                message: format!("a block of {size} bytes is never freed"),
+                pc: made,
+            }));
+        }
+        let sites = all.into_iter().map(|failure| self.site_of(failure) as u32);
+        let mut sites: Vec<u32> = sites.collect();
+        sites.sort_unstable();
+        sites.dedup();
+        sites
+    }
+
+    /// Halts the current thread by a mishap.
+    pub fn halt(&mut self, kind: MishapKind, failure: Failure) {
+        let site = self.site_of(failure);
         let process = self.current;
         self.effects.mishaps.push(Mishap {
             process: Some(process),
             kind,
             site: site as u32,
         });
+        self.me().asking.failure = site as u32;
         self.me().life = match kind {
             MishapKind::Discarded => Life::Discarded,
             _ => Life::Failed,

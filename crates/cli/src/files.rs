@@ -116,6 +116,18 @@ pub(crate) fn checkpoint(name: &str) -> Result<String, String> {
     text(name, MOST_RECORD_BYTES, "a checkpoint")
 }
 
+/// The bytes of a certificate.
+pub(crate) fn certificate(name: &str) -> Result<Vec<u8>, String> {
+    let mut bytes = Vec::new();
+    let file = open(name, "a certificate")?;
+    let read = file.take(MOST_RECORD_BYTES + 1).read_to_end(&mut bytes);
+    read.map_err(|error| unread(name, &error))?;
+    match bytes.len() as u64 > MOST_RECORD_BYTES {
+        true => Err(format!("`{name}` is too large to be a certificate")),
+        false => Ok(bytes),
+    }
+}
+
 /// Reads a proof, which may be large: its text is never there as a whole, and the watch may break
 /// it off.
 pub(crate) fn proof<T>(
@@ -161,6 +173,14 @@ impl Read for Pieces<'_> {
 /// complete. Whether it could be saved; if not, [`unwritten`] says so after the result.
 pub(crate) fn save(what: &str, path: &Path, text: &str) -> bool {
     let saved = put(path, text, true);
+    saved
+        .map_err(|error| note(problem(what, path, &error)))
+        .is_ok()
+}
+
+/// The same for bytes.
+pub(crate) fn save_bytes(what: &str, path: &Path, bytes: &[u8]) -> bool {
+    let saved = put_pieces(path, true, |mut file| file.write_all(bytes));
     saved
         .map_err(|error| note(problem(what, path, &error)))
         .is_ok()

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
 use clap::Args;
-use mazurka::Program;
 use mazurka::native::{self, Object, RUNS_HERE, SHIM_FLAGS, Settings};
+use mazurka::{Program, Schedule};
 
 use crate::commands::Refusal;
 use crate::exit::Exit;
@@ -29,6 +29,9 @@ pub(crate) struct NativeArgs {
     /// C: data races are no failures; plain accesses that race are steps
     #[arg(long)]
     allow_races: bool,
+    /// C: threads that are neither joined nor detached and memory that is not freed are failures
+    #[arg(long)]
+    leaks: bool,
     /// C: the values of `__VERIFIER_nondet_TYPE`, such as int=0..3 (repeatable)
     #[arg(long, value_name = "TYPE=LEAST..GREATEST", value_parser = range)]
     nondet: Vec<(String, i64, i64)>,
@@ -72,18 +75,24 @@ pub(crate) fn refusal(name: &str) -> String {
     )
 }
 
+/// Files beside the compiled program: what runs outside of what is explored, and what the process
+/// that runs it did last.
+const OUTSIDE: &str = "outside";
+const TRAIL: &str = "trail";
+
 /// Where the process that runs a program finds it, as a record remembers the rest.
-const SET: [&str; 3] = ["@allow-races", "@nondet", "@cflag"];
+const SET: [&str; 4] = ["@allow-races", "@nondet", "@cflag", "@leaks"];
 
 impl NativeArgs {
     /// Whether there is a flag that other programs do not have.
     pub(crate) fn is_empty(&self) -> bool {
-        !self.allow_races && self.nondet.is_empty() && self.cflags.is_empty()
+        !self.allow_races && !self.leaks && self.nondet.is_empty() && self.cflags.is_empty()
     }
 
     /// What is said of such a flag where it means nothing.
     pub(crate) fn only_for_c() -> String {
-        "--allow-races, --nondet and flags for a compiler are for programs in C and C++".to_owned()
+        "--allow-races, --leaks, --nondet and flags for a compiler are for programs in C and C++"
+            .to_owned()
     }
 
     /// The flags, and where the compiled program is, as a record has them.
@@ -98,6 +107,7 @@ impl NativeArgs {
         for (name, value) in set {
             match name.as_str() {
                 "@allow-races" => args.allow_races = true,
+                "@leaks" => args.leaks = true,
                 "@nondet" => args.nondet.push(range(value)?),
                 // A record is a file, and no file may say what the compiler does.
                 "@cflag" => {
@@ -117,6 +127,9 @@ impl NativeArgs {
         let mut add = |name: &str, value: String| all.push((name.to_owned(), value));
         if self.allow_races {
             add(SET[0], "true".to_owned());
+        }
+        if self.leaks {
+            add(SET[3], "true".to_owned());
         }
         for (name, least, greatest) in &self.nondet {
             add(SET[1], format!("{name}={least}..{greatest}"));
@@ -161,10 +174,14 @@ impl NativeArgs {
     }
 
     fn load_object(&self, names: &[&str], text: &str, object: &Path) -> Result<Program, Refusal> {
+        native::confine();
         let shown = object.display().to_string();
         let content = fs::read(object).map_err(|error| format!("`{shown}`: {error}"))?;
+        let outside = fs::read_to_string(object.with_file_name(OUTSIDE)).unwrap_or_default();
         let settings = Settings {
             allow_races: self.allow_races,
+            leaks: self.leaks,
+            outside: outside.lines().map(str::to_owned).collect(),
             inputs: self.nondet.clone(),
         };
         let object = Object {
@@ -172,7 +189,11 @@ impl NativeArgs {
             content: &content,
         };
         let name = names.join(mazurka::FILES_JOINED_BY);
+        let trail = Path::new(object.path).with_file_name(TRAIL);
         let loaded = native::load(&name, text, &self.set(), object, settings);
+        if let Ok(file) = fs::File::options().read(true).write(true).open(trail) {
+            keep_trail(&file);
+        }
         Ok(loaded.map_err(|error| error.to_string())?)
     }
 
@@ -198,7 +219,13 @@ impl NativeArgs {
         let kept = kept
             .iter()
             .filter_map(|name| Some((name, std::env::var_os(name)?)));
+        let trail = folder.0.join(TRAIL);
+        let made = fs::File::create(&trail);
+        let made = made.and_then(|file| file.set_len(native::TRAIL_SIZE as u64));
+        made.map_err(|error| format!("`{}`: {error}", trail.display()))?;
+        native::keep_files();
         let status = Command::new(tool)
+            .stdin(Stdio::null())
             .args(given)
             .env_clear()
             .envs(kept)
@@ -206,7 +233,12 @@ impl NativeArgs {
             .map_err(|error| format!("cannot start again: {error}"))?;
         match status.code() {
             Some(code) => Ok(Exit::of_code(code)),
-            None => Err(killed(status)),
+            None => {
+                let left = fs::read(trail)
+                    .ok()
+                    .and_then(|left| native::left_behind(&left));
+                Err(killed(status, names, left))
+            }
         }
     }
 
@@ -244,6 +276,7 @@ impl NativeArgs {
             "-U_FORTIFY_SOURCE",
             "-fno-stack-protector",
         ];
+        let mut outside = String::new();
         for name in names {
             let compiler = match ends(name, &CXX) {
                 true => &Compiler::find("CXX", &["g++", "clang++", "c++"])?,
@@ -254,7 +287,11 @@ impl NativeArgs {
                 flags.push("-ftrivial-auto-var-init=zero");
             }
             compile(compiler, Path::new(name), &flags, &self.cflags)?;
+            outside += &assembly(compiler, name, &self.cflags);
         }
+        let remarks = folder.join(OUTSIDE);
+        fs::write(&remarks, outside)
+            .map_err(|error| format!("`{}`: {error}", remarks.display()))?;
         let linker = match cxx {
             true => Compiler::find("CXX", &["g++", "clang++", "c++"])?,
             false => cc,
@@ -275,6 +312,59 @@ impl NativeArgs {
         run(&mut command)?;
         Ok(object)
     }
+}
+
+#[cfg(unix)]
+fn keep_trail(file: &fs::File) {
+    use std::os::fd::AsRawFd;
+    native::keep_trail(file.as_raw_fd());
+}
+
+#[cfg(not(unix))]
+fn keep_trail(_file: &fs::File) {}
+
+/// Where a program has inline assembly, a line each: its accesses are not seen.
+fn assembly(compiler: &Compiler, name: &str, flags: &[String]) -> String {
+    let mut command = Command::new(&compiler.0);
+    command.arg("-E").args(flags).arg(name);
+    let Ok(output) = command.output() else {
+        return String::new();
+    };
+    let text = String::from_utf8_lossy(&output.stdout);
+    let mut found = Vec::new();
+    // The place of the next line, and whether it is of the user's own files.
+    let (mut file, mut line, mut own) = (name.to_owned(), 1usize, true);
+    for content in text.lines() {
+        if let Some(marker) = content.strip_prefix("# ") {
+            // `# 12 "stdio.h" 1 3`: 3 is a header of the system.
+            let mut parts = marker.split('"');
+            let number = parts.next().and_then(|number| number.trim().parse().ok());
+            if let (Some(number), Some(named)) = (number, parts.next()) {
+                let flags = parts.next().unwrap_or_default();
+                own = !flags.split(' ').any(|flag| flag == "3") && !named.starts_with('<');
+                (file, line) = (named.to_owned(), number);
+                continue;
+            }
+        }
+        if own && has_assembly(content) {
+            let place = format!("inline assembly in {file}:{line}\n");
+            if !found.contains(&place) {
+                found.push(place);
+            }
+        }
+        line += 1;
+    }
+    found.concat()
+}
+
+/// Whether a line has the word for assembly, outside of texts.
+fn has_assembly(line: &str) -> bool {
+    let outside_of_texts = line.split('"').step_by(2);
+    outside_of_texts.into_iter().any(|part| {
+        let letter = |letter: char| letter.is_alphanumeric() || letter == '_';
+        let mut words = part.split(|c: char| !letter(c));
+        words.any(|word| matches!(word, "asm" | "__asm" | "__asm__"))
+    })
 }
 
 /// A folder that goes away.
@@ -361,16 +451,24 @@ fn run(command: &mut Command) -> Result<(), String> {
 }
 
 #[cfg(unix)]
-fn killed(status: ExitStatus) -> String {
+fn killed(status: ExitStatus, names: &[&str], left: Option<Schedule>) -> String {
     use std::os::unix::process::ExitStatusExt;
     let signal = status.signal().unwrap_or(0);
-    format!(
-        "the process that ran the program was ended by signal {signal}; it has no verdict. \
-         Does the program crash before `main`, or write over the memory of the tool?"
-    )
+    let files = names.join(" ");
+    match left {
+        None => format!(
+            "the process that ran the program was ended by signal {signal}; it has no verdict. \
+             Does the program crash before `main`?"
+        ),
+        Some(schedule) => format!(
+            "the process that ran the program was ended by signal {signal}; it has no verdict. \
+             Does the program write over the memory of the tool? It was making the last step of:\n  \
+             mazurka run {files} --schedule \"{schedule}\""
+        ),
+    }
 }
 
 #[cfg(not(unix))]
-fn killed(_: ExitStatus) -> String {
+fn killed(_: ExitStatus, _: &[&str], _: Option<Schedule>) -> String {
     "the process that ran the program was ended; it has no verdict".to_owned()
 }

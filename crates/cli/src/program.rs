@@ -218,7 +218,8 @@ impl Sources {
     }
 }
 
-/// Reads the program that this one says it refines, from its folder or below.
+/// Reads the program that this one says it refines, from its folder or below. Constants that both
+/// have are set in both.
 pub(crate) fn specification(program: &Program) -> Result<Option<Arc<Program>>, Refusal> {
     let Some(file) = program.refines() else {
         return Ok(None);
@@ -227,6 +228,13 @@ pub(crate) fn specification(program: &Program) -> Result<Option<Arc<Program>>, R
     let path = folder.map_or_else(|| PathBuf::from(file), |folder| folder.join(file));
     let path = path.to_string_lossy();
     let loaded = load_maz(&path, &[], "refined")?;
+    let set = program.record().set.iter();
+    let set = set.filter(|(name, _)| program.has_constant(name) && loaded.has_constant(name));
+    let set: Vec<(String, String)> = set.cloned().collect();
+    let loaded = match set.is_empty() {
+        true => loaded,
+        false => load_maz(&path, &set, "refined")?,
+    };
     Ok(Some(Arc::new(loaded)))
 }
 

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::record::{Binding, EndStatus, Ending, Place, ProcessEnd, Run, Step, Waiting};
+use crate::record::{
+    Binding, EndStatus, Ending, HistoryOperation, Place, ProcessEnd, Run, Step, Waiting,
+};
 use crate::{
     Execution, HeldLock, Mishap, MishapKind, ProcessId, ProcessPath, Schedule, Status, StepError,
 };
@@ -60,6 +62,12 @@ pub trait Narrator: Execution {
     /// The variables that the condition of a mishap mentions, with their values. The mishap must
     /// be of the last step, or of the current state.
     fn values(&self, _mishap: &Mishap) -> Vec<Binding> {
+        Vec::new()
+    }
+
+    /// The calls of an object's operations in the current run, if the mishap is that no order of
+    /// them explains what they returned. The mishap must be of the last step.
+    fn history(&self, _mishap: &Mishap) -> Vec<HistoryOperation> {
         Vec::new()
     }
 

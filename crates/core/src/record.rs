@@ -3,6 +3,7 @@
 //! `--format json` prints a [`Record`]. Fields are only ever added within one version.
 
 mod covers;
+mod history;
 mod orders;
 mod pictures;
 mod refinement;
@@ -16,6 +17,7 @@ use crate::{Bound, Counts, Fairness, Kinds, Scope, StopReason, Verdict};
 
 pub use crate::Kind;
 pub use covers::{CoverAnswer, CoverRecord};
+pub use history::{HistoryOperation, ObjectRecord};
 pub use orders::{Advice, AdvisedAccess, Orders};
 pub use pictures::{Leaf, Net, NetCondition, NetEvent, Tree, TreeNode, TreeRace};
 pub use refinement::{RefinementAnswer, RefinementRecord};
@@ -70,6 +72,9 @@ pub struct Record {
     /// What the file says must be reachable, in its order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub covers: Vec<CoverRecord>,
+    /// The clients with which an object was looked at, if the file specifies one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub object: Option<ObjectRecord>,
     /// The specification that the file says it refines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refinement: Option<RefinementRecord>,
@@ -296,6 +301,9 @@ pub struct Witness {
     /// The variables that a failed condition mentions, with their values when it failed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<Binding>,
+    /// The calls of a history that is not linearizable, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub history: Vec<HistoryOperation>,
 }
 
 impl Record {

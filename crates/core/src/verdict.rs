@@ -193,6 +193,10 @@ pub struct Scope {
     pub exhaustive: bool,
     /// The bounds that were hit.
     pub bounds: Vec<Bound>,
+    /// What of a native program runs outside of what is explored, in words: functions of the C
+    /// library that are passed through, inline assembly.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outside: Vec<String>,
 }
 
 /// The answer.

@@ -22,33 +22,42 @@ use crate::history::{Happening, History};
 /// ```
 impl<O: Debug, R: Debug> Display for History<O, R> {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        let names: Vec<String> = self
-            .operations
-            .iter()
-            .map(|o| format!("{:?}", o.name))
-            .collect();
-        let wide = names
-            .iter()
-            .map(|name| name.chars().count())
-            .max()
-            .unwrap_or(0);
-        let lanes = self.operations.iter().map(|o| o.process.to_string().len());
-        let lanes = lanes.max().unwrap_or(0);
+        f.write_str(&self.chart(|process| process.to_string()))
+    }
+}
+
+impl<O: Debug, R: Debug> History<O, R> {
+    /// The chart, with these names of processes.
+    ///
+    /// ```
+    /// let mut history = mazurka_history::History::<_, ()>::new();
+    /// history.call(1, 7).unwrap();
+    /// assert_eq!(history.chart(|p| format!("client {p}")), "client 1  7  ├─  has not ended\n");
+    /// ```
+    pub fn chart(&self, name_of: impl Fn(usize) -> String) -> String {
+        let wide = |texts: &[String]| {
+            let lengths = texts.iter().map(|text| text.chars().count());
+            lengths.max().unwrap_or(0)
+        };
+        let operations = || self.operations.iter();
+        let names: Vec<String> = operations().map(|o| format!("{:?}", o.name)).collect();
+        let lanes: Vec<String> = operations().map(|o| name_of(o.process)).collect();
+        let (wide, lane) = (wide(&names), wide(&lanes));
         let columns = 2 * self.happenings.len();
-        for ((id, operation), name) in self.operations().zip(&names) {
+        let mut text = String::new();
+        for (((id, operation), name), process) in self.operations().zip(&names).zip(&lanes) {
             let place = |wanted: Happening| self.happenings.iter().position(|&h| h == wanted);
             let start = place(Happening::Called(id)).map_or(0, |at| 2 * at);
             let end = place(Happening::Ended(id)).map(|at| 2 * at);
             let length = end.unwrap_or(columns) - start - 1;
             let (bar, tail) = ("─".repeat(length), if end.is_some() { "┤" } else { "" });
             let bar = format!("{}├{bar}{tail}", " ".repeat(start));
-            let process = operation.process;
-            write!(f, "{process:<lanes$}  {name:<wide$}  {bar:<columns$}  ")?;
-            match &operation.result {
-                Some(result) => writeln!(f, "{result:?}")?,
-                None => writeln!(f, "has not ended")?,
-            }
+            text += &format!("{process:<lane$}  {name:<wide$}  {bar:<columns$}  ");
+            text += &match &operation.result {
+                Some(result) => format!("{result:?}\n"),
+                None => "has not ended\n".to_owned(),
+            };
         }
-        Ok(())
+        text
     }
 }

@@ -34,7 +34,7 @@ mod tell;
 
 pub use check::{OrderedAccess, Setting, Unknowns, hir, load};
 pub use code::compile::{compile, compile_symbolic};
-pub use code::{Code, Cover, VariablePart, shared};
+pub use code::{Code, Cover, VariablePart, flat, shared};
 pub use run::symbolic::{
     Agreement, AnyStart, Concolic, Concrete, Disagreement, Doubts, LastStep, Observed, Outlook,
     SymbolicMachine, SymbolicState, Valuation, Way,

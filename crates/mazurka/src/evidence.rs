@@ -307,13 +307,15 @@ pub(crate) fn failure<M: Narrator>(machine: &mut M, run: Run, mishap: &Mishap) -
 
 /// The same, without the steps that race.
 fn explained<M: Narrator>(machine: &mut M, run: Run, mishap: &Mishap) -> Witness {
-    let ((message, place), values) = as_it_failed(machine, mishap, |machine| {
-        (machine.explain(mishap), machine.values(mishap))
+    let ((message, place), values, history) = as_it_failed(machine, mishap, |machine| {
+        let (said, values) = (machine.explain(mishap), machine.values(mishap));
+        (said, values, machine.history(mishap))
     });
     Witness {
         message,
         place,
         values,
+        history,
         ..unexplained(Kind::Failure, vec![run])
     }
 }
@@ -357,6 +359,7 @@ pub(crate) fn unexplained(kind: Kind, runs: Vec<Run>) -> Witness {
         condition: None,
         lasso: None,
         values: Vec::new(),
+        history: Vec::new(),
     }
 }
 

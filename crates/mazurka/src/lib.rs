@@ -31,6 +31,7 @@
 //! ```
 
 pub mod bench;
+pub mod certificate;
 pub mod checkpoint;
 pub mod compare;
 mod covers;

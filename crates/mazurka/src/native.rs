@@ -13,7 +13,10 @@ use crate::front::{Front, Language};
 use crate::search::search_alone;
 use crate::{Options, Program, Refused};
 
-pub use mazurka_c::{LoadError, RUNS_HERE, SHIM_FLAGS, Settings, shim_source};
+pub use mazurka_c::{
+    LoadError, RUNS_HERE, SHIM_FLAGS, Settings, TRAIL_SIZE, confine, keep_files, keep_trail,
+    left_behind, shim_source,
+};
 use mazurka_c::{Machine, Stop};
 
 /// The program in this process.
@@ -49,6 +52,16 @@ pub fn load(
     Ok(Program::of(record, Language::C(Native)))
 }
 
+impl Program {
+    /// What of the program runs outside of what is explored.
+    pub(crate) fn outside(&self) -> Vec<String> {
+        match self.is_native() {
+            true => mazurka_c::outside(),
+            false => Vec::new(),
+        }
+    }
+}
+
 /// What is not for native programs: the command line refuses it before.
 pub(crate) fn refuse() -> ! {
     panic!("native programs can be checked, explored, run and replayed, and nothing else")
@@ -73,7 +86,8 @@ impl Front for Native {
         machine
     }
 
-    fn machine_for_a_search(&self, _options: &Options) -> Machine {
+    fn machine_for_a_search(&self, options: &Options) -> Machine {
+        mazurka_c::set_deadline(options.limits.time);
         Machine::of_loaded().expect("a program is loaded")
     }
 
@@ -108,6 +122,11 @@ impl Front for Native {
             Some(Stop::Restart) => {
                 machine.start_again();
                 Ok(true)
+            }
+            // The limit is a bound of what was found.
+            Some(Stop::OutOfTime) => {
+                machine.start_again();
+                Ok(false)
             }
             Some(Stop::Refused(what)) => Err(Refused::Uncontrolled(what)),
         }

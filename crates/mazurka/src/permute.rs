@@ -65,6 +65,11 @@ pub enum PermuteError {
         "ghost variables belong to no label: leave them out, or look at all traces with `mazurka explore`"
     )]
     Ghosts,
+    /// It has an object whose operations clients call.
+    #[error(
+        "`spec object`: calls and returns belong to no label: look at all histories with `mazurka check`"
+    )]
+    Object,
     /// A run cannot be told over symbolic initial values.
     #[error("--symbolic-initial: {0}")]
     AnyStart(String),
@@ -120,6 +125,9 @@ impl Program {
         options: &Options,
         watch: &mut Watch<'_>,
     ) -> Result<PermuteRecord, PermuteError> {
+        if front.maz().is_some_and(|code| code.has_object()) {
+            return Err(PermuteError::Object);
+        }
         if front.maz().is_some_and(|code| code.has_ghosts()) {
             return Err(PermuteError::Ghosts);
         }

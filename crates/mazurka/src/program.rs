@@ -231,6 +231,11 @@ pub enum Refused {
     /// What the program says it refines cannot be compared.
     #[error("`refines`: {0}")]
     Refinement(String),
+    /// An object whose operations clients call.
+    #[error(
+        "`spec object`: histories are decided where all values are known, by `mazurka check` and `mazurka explore`"
+    )]
+    Object,
     /// Orders where they mean nothing.
     #[error("orders matter under a weak memory model only: say --memory rc11, ra or tso")]
     NoOrders,
@@ -240,11 +245,22 @@ pub enum Refused {
     /// A native program does what is not controlled.
     #[error("the program cannot be explored: {0}")]
     Uncontrolled(String),
-    /// Native programs have no weak memory yet.
+    /// A model that native programs do not have.
     #[error(
-        "programs in C and C++ are explored under sequential consistency only: leave out --memory"
+        "programs in C and C++ are explored under --memory sc and rc11, the model of their language: tso and ra are models of machines and of .maz"
     )]
     NativeWeak,
+    /// Races are failures under the model of C.
+    #[error("under --memory rc11 a data race is a failure: leave out --allow-races")]
+    NativeRaces,
+    /// Leaks are looked for in interleavings.
+    #[error("--leaks is for sequential consistency: leave out --memory")]
+    NativeLeaks,
+    /// Executions of native programs under a memory model are not drawn.
+    #[error(
+        "under a memory model executions of programs in C and C++ are explored, not drawn: leave out --algorithm"
+    )]
+    NativeDrawn,
     /// A native program has no states to merge.
     #[error(
         "states of native programs cannot be compared: take --algorithm optimal, source, dpor, sleep, naive, random or pct"

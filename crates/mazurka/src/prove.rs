@@ -144,6 +144,11 @@ pub enum ProveError {
         "there is no rule for ghost variables: declare them `var`, and write them in an `atomic` block with the step that they belong to"
     )]
     Ghosts,
+    /// It has an object whose operations clients call.
+    #[error(
+        "there is no rule for `spec object`: histories are decided by `mazurka check` and `mazurka explore`"
+    )]
+    Object,
     /// A goal of its own about a program whose objects know processes by their number.
     #[error(
         "a box may hold copies of processes, some of them, or others, and reader–writer locks, condition variables, barriers and locks that are tried know the processes of the file by their number: state what is to hold with `ensures` or `invariant`, and prove that"
@@ -223,6 +228,9 @@ impl ProofFile {
 impl Program {
     fn theory(&self) -> Result<Theory<'_>, ProveError> {
         let code = self.language.maz().ok_or(ProveError::NotMaz)?;
+        if code.has_object() {
+            return Err(ProveError::Object);
+        }
         Ok(Theory {
             record: self.record(),
             source: code.source(),
@@ -402,6 +410,7 @@ impl Theory<'_> {
             scope: Scope {
                 exhaustive: bounds.is_empty() && verdict != Verdict::Inconclusive,
                 bounds: bounds.clone(),
+                outside: Vec::new(),
             },
             stopped: match bounds.is_empty() {
                 true => StopReason::Complete,
@@ -421,6 +430,7 @@ impl Theory<'_> {
             memory_model: None,
             covers: Vec::new(),
             refinement: None,
+            object: None,
         };
         Ok((ProveRecord { record, goals: all }, file))
     }

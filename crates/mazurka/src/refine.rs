@@ -58,6 +58,12 @@ impl Program {
         self.refinement().map(|stated| stated.file.as_str())
     }
 
+    /// Whether it declares a constant of this name, and no array.
+    pub fn has_constant(&self, name: &str) -> bool {
+        let code = self.language.maz();
+        code.is_some_and(|code| code.program().constants.contains(name))
+    }
+
     /// The bound of a command that does not look at the refinement though it counts.
     pub(crate) fn leaves_out_refinement(&self, options: &Options) -> Option<Bound> {
         let counts = self.kinds_of(options).contains(Kind::Property);

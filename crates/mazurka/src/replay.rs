@@ -243,6 +243,7 @@ impl Program {
             scope: Scope {
                 exhaustive: false,
                 bounds: Vec::new(),
+                outside: self.outside(),
             },
             stopped: StopReason::Complete,
             deterministic: old.deterministic.filter(|_| has_nondeterminism(&witnesses)),
@@ -259,6 +260,7 @@ impl Program {
             memory_model: None,
             covers: Vec::new(),
             refinement: None,
+            object: None,
         })
     }
 }

@@ -202,6 +202,7 @@ impl Program {
             scope: Scope {
                 exhaustive: false,
                 bounds,
+                outside: self.outside(),
             },
             deterministic: None,
             counts: Counts {
@@ -227,6 +228,7 @@ impl Program {
             memory_model: None,
             covers: Vec::new(),
             refinement: None,
+            object: None,
         };
         let seed = match plan {
             Plan::Schedule(_) => None,

@@ -69,9 +69,15 @@ pub(crate) fn search_alone<F: Front>(
     search: &Search<Algorithm>,
     watch: &mut Watch<'_>,
 ) -> Result<Findings, Refused> {
+    let budget = Budget::new(&search.limits);
     loop {
-        let found = search.run(machine, watch, &mut ());
+        let search = Search {
+            limits: budget.left(),
+            ..search.clone()
+        };
+        let mut found = search.run(machine, watch, &mut ());
         if !F::learned(machine)? {
+            budget.restate(&mut found.bounds);
             return Ok(found);
         }
     }
@@ -490,6 +496,7 @@ impl Program {
             scope: Scope {
                 exhaustive: found.stopped == mazurka_core::StopReason::Complete,
                 bounds: found.bounds.clone(),
+                outside: self.outside(),
             },
             stopped: found.stopped,
             deterministic: found.deterministic(),
@@ -511,6 +518,7 @@ impl Program {
             memory_model: None,
             covers: Vec::new(),
             refinement: None,
+            object: self.language.maz().and_then(|code| code.object()),
         };
         if found.stopped != StopReason::Complete {
             record.leave_open(Kinds::ALL);

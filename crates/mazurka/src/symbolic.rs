@@ -84,6 +84,9 @@ impl Program {
     ) -> Result<SymbolicRecord, Refused> {
         let options = &options.started();
         let code = self.language.maz().ok_or(Refused::NotMaz)?;
+        if code.has_object() {
+            return Err(Refused::Object);
+        }
         // Without feasibility as the prototype counts: leaving a loop that has used up its bound
         // is a step.
         let exits = !wanted.feasible;
@@ -141,6 +144,7 @@ impl Program {
             scope: Scope {
                 exhaustive: found.bounds.is_empty(),
                 bounds: found.bounds,
+                outside: Vec::new(),
             },
             stopped: match cut {
                 true => StopReason::Bound,
@@ -170,6 +174,7 @@ impl Program {
             memory_model: None,
             covers: Vec::new(),
             refinement: None,
+            object: None,
         };
         record.add_bounds(self.leaves_out_temporal(self.counted(options)));
         record.add_bounds(self.leaves_out(options));

@@ -36,6 +36,9 @@ pub enum NotLinear {
         "semaphores, reader–writer locks, condition variables, barriers and locks that are tried are of several processes, and a run that is linearised has one"
     )]
     Objects,
+    /// It has an object whose operations clients call.
+    #[error("`spec object`: calls are chosen by clients, and no statement says the same")]
+    Clients,
     /// A label is no statement of the language.
     #[error("step {step}, `{label}`, is no statement that one process could make")]
     Label {
@@ -125,6 +128,9 @@ impl Program {
     /// ```
     pub fn linearised(&self, run: &Run) -> Result<String, NotLinear> {
         let code = self.language.maz().ok_or(NotLinear::NotMaz)?;
+        if code.has_object() {
+            return Err(NotLinear::Clients);
+        }
         if code.program().vars.iter().any(|var| var.object) {
             return Err(NotLinear::Objects);
         }

@@ -23,6 +23,8 @@
 //! assert_eq!(check(Memory::Tso), Verdict::Violated);
 //! ```
 
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod native;
 mod orders;
 mod search;
 mod tell;
@@ -53,9 +55,6 @@ const LEAST_STEPS_FOR_ORDERS: u64 = 200_000;
 impl Program {
     /// The code, if the program has executions under a weak memory model.
     fn weak_code(&self) -> Result<&Arc<Code>, Refused> {
-        if self.is_native() {
-            return Err(Refused::NativeWeak);
-        }
         let code = self.language.maz().ok_or(Refused::NotMaz)?;
         code.accesses_are_steps()?;
         Ok(code)
@@ -83,6 +82,9 @@ impl Program {
         let Wanted {
             command, memory, ..
         } = wanted;
+        if self.is_native() {
+            return self.search_native(wanted, options, watch);
+        }
         let code = self.weak_code()?;
         let options = &self.covering(options).started();
         let budget = Budget::new(&options.limits);
@@ -93,7 +95,7 @@ impl Program {
             false => question.ask(watch)?,
         };
         let races = answer.races;
-        let outcome = Outcome::new(command, &question, answer, budget.elapsed());
+        let outcome = Outcome::new(command, question.counted, answer, budget.elapsed());
         let mut record = self.weak_record(memory, options, outcome);
         if let Some(draws) = wanted.draws {
             record.algorithm = draws.to_string();
@@ -113,6 +115,55 @@ impl Program {
         Ok(record)
     }
 
+    /// The kinds of violations that decide, and those of them that end the search.
+    fn decisive(&self, command: &str, options: &Options) -> (Kinds, Kinds) {
+        let counted = match command {
+            "explore" => self.counted_by_explorers(options),
+            _ => self.counted(options),
+        };
+        let counted = counted.without(Kinds::of(&[Kind::Livelock, Kind::Property]));
+        let stops = match command {
+            "check" if !options.keep_going => Kinds::of(&[Kind::Failure]),
+            "orders" => counted,
+            _ => Kinds::NONE,
+        };
+        (counted, stops)
+    }
+
+    /// `check` or `explore` of a native program.
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    fn search_native(
+        &self,
+        wanted: Wanted,
+        options: &Options,
+        watch: &mut Watch<'_>,
+    ) -> Result<Record, Refused> {
+        let options = &options.started();
+        let budget = Budget::new(&options.limits);
+        if wanted.draws.is_some() {
+            return Err(Refused::NativeDrawn);
+        }
+        let (counted, stops) = self.decisive(wanted.command, options);
+        let asked = native::Asked {
+            counted,
+            stops,
+            limits: &options.limits,
+        };
+        let answer = native::Native::new(wanted.memory)?.ask(&asked, watch)?;
+        let outcome = Outcome::new(wanted.command, counted, answer, budget.elapsed());
+        Ok(self.weak_record(wanted.memory, options, outcome))
+    }
+
+    #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+    fn search_native(
+        &self,
+        _wanted: Wanted,
+        _options: &Options,
+        _watch: &mut Watch<'_>,
+    ) -> Result<Record, Refused> {
+        Err(Refused::NativeWeak)
+    }
+
     /// What a command asks.
     fn question<'a>(
         &self,
@@ -120,16 +171,7 @@ impl Program {
         code: &'a Arc<Code>,
         options: &'a Options,
     ) -> Question<'a> {
-        let counted = match wanted.command {
-            "explore" => self.counted_by_explorers(options),
-            _ => self.counted(options),
-        };
-        let counted = counted.without(Kinds::of(&[Kind::Livelock, Kind::Property]));
-        let stops = match wanted.command {
-            "check" if !options.keep_going => Kinds::of(&[Kind::Failure]),
-            "orders" => counted,
-            _ => Kinds::NONE,
-        };
+        let (counted, stops) = self.decisive(wanted.command, options);
         Question {
             code,
             memory: wanted.memory,
@@ -162,12 +204,14 @@ impl Program {
             scope: Scope {
                 exhaustive: stopped == StopReason::Complete,
                 bounds: outcome.bounds,
+                outside: self.outside(),
             },
             stopped,
             deterministic: outcome.deterministic,
             memory_model: Some(memory.to_string()),
             covers: Vec::new(),
             refinement: None,
+            object: None,
             counts: outcome.counts,
             seconds: outcome.elapsed.as_secs_f64(),
             solver: None,
@@ -198,6 +242,9 @@ impl Program {
         options: &Options,
     ) -> Result<RunRecord, RunError> {
         let start = Instant::now();
+        if self.is_native() {
+            return self.run_native(memory, plan, options);
+        }
         let code = &self.weak_code_with(&options.inputs)?;
         let narrator = Narrator {
             code,
@@ -221,30 +268,25 @@ impl Program {
             // What an input is, is known where it is asked for.
             machine.check_inputs(&options.inputs)?;
         }
-        let steps = run.steps.len() as u64;
-        let outcome = Outcome {
-            command: "run",
-            counted: Kinds::NONE,
-            counts: Counts {
-                executions: u64::from(crate::evidence::is_complete(&run)),
-                events: steps,
-                steps,
-                ..Counts::default()
-            },
-            bounds,
-            stopped: false,
-            halted: false,
-            deterministic: None,
-            elapsed: start.elapsed(),
-            witnesses,
-        };
+        let outcome = Outcome::of_run(&run, (bounds, witnesses), start.elapsed());
+        Ok(self.run_record(memory, plan, options, (outcome, ready, run)))
+    }
+
+    /// The record of one execution.
+    fn run_record(
+        &self,
+        memory: Memory,
+        plan: &Plan,
+        options: &Options,
+        (outcome, ready, run): (Outcome, Vec<String>, Run),
+    ) -> RunRecord {
         let mut record = self.weak_record(memory, options, outcome);
         record.scope.exhaustive = false;
         let seed = match plan {
             Plan::Schedule(_) => None,
             Plan::Seed(seed) => Some(*seed),
         };
-        Ok(RunRecord {
+        RunRecord {
             record,
             seed,
             ready,
@@ -253,7 +295,38 @@ impl Program {
             compared: None,
             events: Vec::new(),
             linearised: None,
-        })
+        }
+    }
+
+    /// One execution of a native program.
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    fn run_native(
+        &self,
+        memory: Memory,
+        plan: &Plan,
+        options: &Options,
+    ) -> Result<RunRecord, RunError> {
+        let start = Instant::now();
+        let misfit = |misfit: Misfit| RunError::WeakSchedule(misfit.what);
+        let mut native = native::Native::new(memory)?;
+        let (schedule, bounds) = match plan {
+            Plan::Schedule(schedule) => (native.schedule(schedule).map_err(misfit)?, Vec::new()),
+            Plan::Seed(seed) => native.drawn(*seed, &options.limits)?,
+        };
+        let told = native.one(&schedule)?.map_err(misfit)?;
+        let (run, witnesses) = (told.run, told.witnesses);
+        let outcome = Outcome::of_run(&run, (bounds, witnesses), start.elapsed());
+        Ok(self.run_record(memory, plan, options, (outcome, told.ready, run)))
+    }
+
+    #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+    fn run_native(
+        &self,
+        _memory: Memory,
+        _plan: &Plan,
+        _options: &Options,
+    ) -> Result<RunRecord, RunError> {
+        Err(Refused::NativeWeak.into())
     }
 
     /// Makes the runs of a record of [`search_weakly`](Program::search_weakly) again, and shows
@@ -266,6 +339,9 @@ impl Program {
     ) -> Result<Record, ReplayProblem> {
         let old = &recording.record;
         let start = Instant::now();
+        if self.is_native() {
+            return self.replay_native(memory, recording, options);
+        }
         let code = |inputs: &[Binding]| {
             let given: Vec<_> = inputs.iter().filter_map(given).collect();
             let code = self.weak_code_with(&given);
@@ -294,24 +370,65 @@ impl Program {
         if runs.is_empty() {
             return Err(ReplayProblem::Nothing);
         }
-        let outcome = Outcome {
-            command: "replay",
-            counted: Kinds::of(&old.kinds.counted),
-            counts: Counts {
-                steps: runs.iter().map(|run| run.steps.len() as u64).sum(),
-                executions: runs.len() as u64,
-                ..Counts::default()
-            },
-            bounds: Vec::new(),
-            stopped: false,
-            halted: false,
-            deterministic: old.deterministic,
-            elapsed: start.elapsed(),
-            witnesses,
-        };
+        let runs = (runs.len(), runs.iter().map(|run| run.steps.len()).sum());
+        let outcome = Outcome::of_replay(old, runs, witnesses, start.elapsed());
         let mut record = self.weak_record(memory, options, outcome);
         record.scope.exhaustive = false;
         Ok(record)
+    }
+
+    /// The same of a native program.
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    fn replay_native(
+        &self,
+        memory: Memory,
+        recording: &Recording,
+        options: &Options,
+    ) -> Result<Record, ReplayProblem> {
+        let old = &recording.record;
+        let start = Instant::now();
+        let changed = |what: String| ReplayProblem::Changed(what);
+        let mut native = native::Native::new(memory).map_err(|why| changed(why.to_string()))?;
+        let mut witnesses = Vec::new();
+        let (mut runs, mut steps) = (0, 0);
+        for witness in &old.witnesses {
+            let mut again = Vec::new();
+            for run in &witness.runs {
+                let told = native.again(run)?;
+                (runs, steps) = (runs + 1, steps + told.run.steps.len());
+                again.push(told);
+            }
+            let found = again.iter().flat_map(|told| &told.witnesses);
+            let mut same = found.filter(|new| new.message == witness.message);
+            match (same.next(), witness.runs.len()) {
+                (Some(new), _) => witnesses.push(new.clone()),
+                (None, 2) => witnesses.push(witness.clone()),
+                (None, _) => {
+                    return Err(changed("the recorded violation does not happen".to_owned()));
+                }
+            }
+        }
+        if let (Some(run), 0) = (&recording.run, runs) {
+            let told = native.again(run)?;
+            (runs, steps) = (1, told.run.steps.len());
+        }
+        if runs == 0 {
+            return Err(ReplayProblem::Nothing);
+        }
+        let outcome = Outcome::of_replay(old, (runs, steps), witnesses, start.elapsed());
+        let mut record = self.weak_record(memory, options, outcome);
+        record.scope.exhaustive = false;
+        Ok(record)
+    }
+
+    #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+    fn replay_native(
+        &self,
+        _memory: Memory,
+        _recording: &Recording,
+        _options: &Options,
+    ) -> Result<Record, ReplayProblem> {
+        Err(ReplayProblem::Changed(Refused::NativeWeak.to_string()))
     }
 }
 
@@ -340,6 +457,55 @@ struct Outcome {
 }
 
 impl Outcome {
+    /// One execution, the bounds that cut it off and what is wrong with it.
+    fn of_run(
+        run: &Run,
+        (bounds, witnesses): (Vec<Bound>, Vec<Witness>),
+        elapsed: Duration,
+    ) -> Self {
+        let steps = run.steps.len() as u64;
+        Self {
+            command: "run",
+            counted: Kinds::NONE,
+            counts: Counts {
+                executions: u64::from(crate::evidence::is_complete(run)),
+                events: steps,
+                steps,
+                ..Counts::default()
+            },
+            bounds,
+            stopped: false,
+            halted: false,
+            deterministic: None,
+            elapsed,
+            witnesses,
+        }
+    }
+
+    /// So many runs with so many steps, made again.
+    fn of_replay(
+        old: &Record,
+        (runs, steps): (usize, usize),
+        witnesses: Vec<Witness>,
+        elapsed: Duration,
+    ) -> Self {
+        Self {
+            command: "replay",
+            counted: Kinds::of(&old.kinds.counted),
+            counts: Counts {
+                steps: steps as u64,
+                executions: runs as u64,
+                ..Counts::default()
+            },
+            bounds: Vec::new(),
+            stopped: false,
+            halted: false,
+            deterministic: old.deterministic,
+            elapsed,
+            witnesses,
+        }
+    }
+
     /// What was met and does not count.
     fn met(&self) -> Vec<Kind> {
         let counts = &self.counts;
@@ -354,15 +520,10 @@ impl Outcome {
             .collect()
     }
 
-    fn new(
-        command: &'static str,
-        question: &Question<'_>,
-        answer: Answer,
-        elapsed: Duration,
-    ) -> Self {
+    fn new(command: &'static str, counted: Kinds, answer: Answer, elapsed: Duration) -> Self {
         Self {
             command,
-            counted: question.counted,
+            counted,
             counts: answer.counts,
             bounds: answer.bounds,
             stopped: answer.stopped,

@@ -41,7 +41,7 @@ const TRIED: usize = 8;
 /// What is known of the step of a thread that comes next after some answers. It depends on these
 /// alone, so it is kept when the thread is taken back to there.
 #[derive(Clone, Debug, Default)]
-struct Known {
+struct NextStep {
     /// What it wants to do.
     action: Option<Action>,
     /// The cell that it claims, and how, if it claims one.
@@ -67,7 +67,7 @@ pub struct Threads<M, const APART: bool> {
     /// How many answers each thread has had.
     answered: Vec<u32>,
     /// What is known of the steps of each thread, by the number of answers before them.
-    known: Vec<Vec<Known>>,
+    known: Vec<Vec<NextStep>>,
     /// The line of the first step that did more than one thing.
     several: Option<u32>,
     claims: Claims,
@@ -194,11 +194,11 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
     }
 
     /// What is known of the next step of a thread.
-    fn known(&mut self, thread: ThreadId) -> &mut Known {
+    fn known(&mut self, thread: ThreadId) -> &mut NextStep {
         let answered = self.answered[thread.index()] as usize;
         let known = &mut self.known[thread.index()];
         if known.len() <= answered {
-            known.resize(answered + 1, Known::default());
+            known.resize(answered + 1, NextStep::default());
         }
         &mut known[answered]
     }

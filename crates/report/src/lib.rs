@@ -37,6 +37,7 @@ mod covers;
 mod dot;
 mod events;
 mod fit;
+mod history;
 mod json;
 mod lanes;
 mod layers;

@@ -5,6 +5,7 @@ use mazurka_core::{StopReason, Verdict};
 
 use crate::covers::covers;
 use crate::events::line_of;
+use crate::history::clients;
 use crate::profile::profile;
 use crate::verdict::{cut, model, not_explored, title, two_runs};
 use crate::{Paint, View, clip, pad, witness};
@@ -169,6 +170,7 @@ pub(crate) fn listed(
     };
     let mut text = format!("{}: {what}: {how_far}\n", record.program.file);
     text += &covers(record, view);
+    text += &clients(record, view);
     text += &not_explored(record, view);
     text += &cut(record, view);
     text.push('\n');

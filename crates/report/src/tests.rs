@@ -24,6 +24,7 @@ pub(crate) fn record(outcome: Verdict, bounds: Vec<Bound>, witnesses: Vec<Witnes
         scope: Scope {
             exhaustive: bounds.is_empty(),
             bounds: bounds.clone(),
+            outside: Vec::new(),
         },
         stopped: match bounds.is_empty() {
             true => StopReason::Complete,
@@ -50,6 +51,7 @@ pub(crate) fn record(outcome: Verdict, bounds: Vec<Bound>, witnesses: Vec<Witnes
         memory_model: None,
         covers: Vec::new(),
         refinement: None,
+        object: None,
     }
 }
 
@@ -64,6 +66,7 @@ pub(crate) fn witness(kind: Kind, message: &str) -> Witness {
         condition: None,
         lasso: None,
         values: Vec::new(),
+        history: Vec::new(),
     }
 }
 

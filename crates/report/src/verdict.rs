@@ -4,6 +4,7 @@ use mazurka_core::record::{Record, Witness};
 use mazurka_core::{Fairness, Kind, Kinds, StopReason, Verdict};
 
 use crate::covers::covers;
+use crate::history::clients;
 use crate::refinement::refinement;
 use crate::shell::{determinism_command, named_properties};
 use crate::table::effort;
@@ -19,9 +20,11 @@ pub fn verdict(record: &Record, view: &View) -> String {
     if let Some(effort) = effort(record).filter(|_| long) {
         text += &format!("{}\n", view.paint.dim(&effort));
     }
+    text += &outside(record, view);
     match record.verdict {
         Verdict::Verified => {
             text += &covers(record, view);
+            text += &clients(record, view);
             text += &refinement(record, view);
             text += &not_explored(record, view);
             if record.deterministic == Some(false) {
@@ -41,6 +44,7 @@ pub fn verdict(record: &Record, view: &View) -> String {
             }
             text += &orders::stronger(record);
             text += &covers(record, view);
+            text += &clients(record, view);
             text += &refinement(record, view);
             text += &not_explored(record, view);
             text += &cut(record, view);
@@ -52,6 +56,7 @@ pub fn verdict(record: &Record, view: &View) -> String {
         }
         Verdict::Inconclusive => {
             text += &covers(record, view);
+            text += &clients(record, view);
             text += &refinement(record, view);
             text += &not_explored(record, view);
             text += &cut(record, view);
@@ -62,6 +67,17 @@ pub fn verdict(record: &Record, view: &View) -> String {
         }
     }
     text
+}
+
+/// What of a native program is not explored, because it runs outside.
+fn outside(record: &Record, view: &View) -> String {
+    match &record.scope.outside[..] {
+        [] => String::new(),
+        all => {
+            let intro = view.paint.dim("not looked into:");
+            format!("{intro} {}\n", all.join(", "))
+        }
+    }
 }
 
 /// What was not explored because of failures that do not count.

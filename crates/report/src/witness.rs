@@ -3,6 +3,7 @@
 use mazurka_core::record::{Binding, Ending, Kind, Record, Run, Step, Waiting, Witness};
 
 use crate::events::{Columns, bindings};
+use crate::history::chart;
 use crate::shell::flags_of;
 use crate::{View, clip, pad, replay_command};
 
@@ -15,6 +16,7 @@ pub(crate) fn witness(record: &Record, witness: &Witness, view: &View) -> String
     let paint = view.paint;
     let mut text = place(record, witness);
     text += &values(&witness.values);
+    text += &chart(witness.runs.first(), &witness.history);
     text += &waiting(witness);
     let given = match &witness.runs[..] {
         [first, _, ..] if witness.kind != Kind::Nondeterminism => first.inputs.clone(),

@@ -37,6 +37,10 @@ use crate::world::{Inner, Place};
 /// | `MAZURKA_REQUIRE_COMPLETE` (1) | `require_complete` |
 /// | `MAZURKA_LEAKS` (1) | `leaks` |
 ///
+/// With `MAZURKA_REPORT`, a folder, each search writes a line to `models.txt` there, and each
+/// failure a file of its own: what tests print is captured, and a search that a bound has cut is
+/// not seen otherwise.
+///
 /// A variable whose name is nearly one of these is an error.
 ///
 /// ```
@@ -149,7 +153,7 @@ impl Default for Builder {
 }
 
 /// The variables that are read, without what they begin with.
-const VARIABLES: [&str; 18] = [
+const VARIABLES: [&str; 19] = [
     "MEMORY",
     "MAX_DEPTH",
     "MAX_STEPS",
@@ -168,6 +172,7 @@ const VARIABLES: [&str; 18] = [
     "REPLAY_AT",
     "REQUIRE_COMPLETE",
     "LEAKS",
+    crate::say::REPORT,
 ];
 
 /// Fails if one of these variables is nearly one that is read.

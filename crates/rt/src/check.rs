@@ -471,9 +471,7 @@ impl Builder {
                 "{summary}\nmazurka: the search must be complete (MAZURKA_REQUIRE_COMPLETE, Builder::require_complete)"
             );
         }
-        if !self.quiet {
-            say::summary(&summary.to_string());
-        }
+        say::summary(&summary.to_string(), self.quiet);
         summary
     }
 

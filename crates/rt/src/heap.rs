@@ -1,4 +1,4 @@
-//! The heap blocks of an execution, and the names of the objects in them.
+//! The blocks of memory of an execution, and the names of the objects in them.
 //!
 //! Objects in a `Vec` or a `Box` are made at one place of the source, and the place cannot tell
 //! them apart. Without more knowledge a thread has to register with such an object before it uses
@@ -8,6 +8,9 @@
 //! size that the thread had asked for before; an object by its block, its offset, and the number of
 //! objects named there before. These are functions of what the thread has done, as the names of
 //! `Arc`s are.
+//!
+//! The stack of a thread is a block, too, named by the thread. Where a frame lies on it is what the
+//! thread has called, and objects that lie at one place one after the other are ordered.
 //!
 //! A block that is asked for in the first execution only, say by a cache of a library, would shift
 //! the numbers of those after it. Then an execution that is run again differs, which searches
@@ -21,6 +24,8 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
+use corosensei::stack::Stack;
+use mazurka_core::ProcessId;
 use rustc_hash::FxHashMap;
 
 use crate::names::{Meta, Pool};
@@ -105,11 +110,14 @@ fn note(block: *mut u8, layout: Layout, size: usize) {
     }
 }
 
+/// The number of the block that is the stack of a thread.
+const STACK: u32 = u32::MAX;
+
 /// A block, and what names it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Block {
     thread: u32,
-    /// The number of blocks of this size that the thread had asked for before.
+    /// The number of blocks of this size that the thread had asked for before, or [`STACK`].
     number: u32,
     size: usize,
 }
@@ -177,6 +185,19 @@ impl Blocks {
             self.noting = Noting::Distrusted;
         }
         used
+    }
+
+    /// Notes the stack of a thread that starts.
+    pub fn note_stack(&mut self, thread: ProcessId, stack: &impl Stack) {
+        if self.are_noted() {
+            let (start, end) = (stack.limit().get(), stack.base().get());
+            let block = Block {
+                thread: thread.0,
+                number: STACK,
+                size: end - start,
+            };
+            self.noted.push((start, block));
+        }
     }
 
     /// Returns the block that contains an address, and the offset in it.

@@ -187,20 +187,73 @@ mod of_run {
     type Values = Vec<(String, i64)>;
 
     /// A run that has ended: the number of its result, and the inputs that take it.
-    struct Ended {
+    struct Ended<S> {
         result: u64,
         path: Vec<Term>,
-        schedule: Schedule,
+        schedule: S,
+    }
+
+    /// Runs that have ended, among them two with different results that some input can take both.
+    pub(crate) struct Ends<S> {
+        all: Vec<Ended<S>>,
+        comparisons: u64,
+        /// Two such runs with their results, and the inputs.
+        pub found: Option<([(u64, S); 2], Values)>,
+    }
+
+    impl<S> Default for Ends<S> {
+        fn default() -> Self {
+            Self {
+                all: Vec::new(),
+                comparisons: 0,
+                found: None,
+            }
+        }
+    }
+
+    impl<S> Ends<S> {
+        /// Adds the current run. Returns whether it is the second of two.
+        pub fn add(
+            &mut self,
+            inner: &mut Inner,
+            result: u64,
+            schedule: impl FnOnce() -> S,
+        ) -> bool {
+            let path = inner.unknowns.decided();
+            let same = |other: &Ended<S>| other.result == result && other.path == path;
+            if result == u64::MAX || self.found.is_some() || self.all.iter().any(same) {
+                return false;
+            }
+            for at in 0..self.all.len() {
+                let other = &self.all[at];
+                if other.result == result {
+                    continue;
+                }
+                self.comparisons += 1;
+                if self.comparisons > MOST {
+                    let why = "there were too many results to compare".to_owned();
+                    inner.unknowns.undecided.get_or_insert(why);
+                    return false;
+                }
+                if let Some(inputs) = inner.unknowns.common(&other.path, &path) {
+                    let other = self.all.swap_remove(at);
+                    let pair = [(other.result, other.schedule), (result, schedule())];
+                    self.found = Some((pair, inputs));
+                    return true;
+                }
+            }
+            self.all.push(Ended {
+                result,
+                path,
+                schedule: schedule(),
+            });
+            false
+        }
     }
 
     /// Looks for two runs with different results that some input can take both.
     #[derive(Default)]
-    pub(crate) struct Rivals {
-        all: Vec<Ended>,
-        comparisons: u64,
-        /// Two such runs, and the inputs.
-        found: Option<([Schedule; 2], Values)>,
-    }
+    pub(crate) struct Rivals(Ends<Schedule>);
 
     impl Observer<Simulator> for Rivals {
         fn start(&mut self, _: &Simulator) {
@@ -208,44 +261,20 @@ mod of_run {
         }
 
         fn complete(&mut self, program: &Simulator) {
-            if !compared(program) || self.found.is_some() || !program.is_final() {
+            if !compared(program) || !program.is_final() {
                 return;
             }
-            let result = program
-                .observe
-                .as_ref()
-                .map_or(u64::MAX, |observe| observe());
-            let path = program.inner(|inner| inner.unknowns.decided());
-            let same = |other: &Ended| other.result == result && other.path == path;
-            if result == u64::MAX || self.all.iter().any(same) {
-                return;
-            }
-            let schedule = Schedule::from_run(program.events(), program.processes());
-            for other in self.all.iter().filter(|other| other.result != result) {
-                self.comparisons += 1;
-                if self.comparisons > MOST {
-                    let why = "there were too many results to compare".to_owned();
-                    program.inner(|inner| inner.unknowns.undecided.get_or_insert(why).len());
-                    return;
-                }
-                let common = program.inner(|inner| inner.unknowns.common(&other.path, &path));
-                if let Some(inputs) = common {
-                    self.found = Some(([other.schedule.clone(), schedule], inputs));
-                    return;
-                }
-            }
-            self.all.push(Ended {
-                result,
-                path,
-                schedule,
-            });
+            let observe = program.observe.as_ref();
+            let result = observe.map_or(u64::MAX, |observe| observe());
+            let schedule = || Schedule::from_run(program.events(), program.processes());
+            program.inner(|inner| self.0.add(inner, result, schedule));
         }
     }
 
     impl Rivals {
         /// Returns the two runs; from now on their inputs are given.
         pub fn settle(self, simulator: &mut Simulator) -> Option<[Schedule; 2]> {
-            let ([one, other], inputs) = self.found?;
+            let ([(_, one), (_, other)], inputs) = self.0.found?;
             let plain = [follow(simulator, &one)?, follow(simulator, &other)?];
             simulator.inner(|inner| inner.unknowns.given = Some(inputs));
             simulator.start_anew();
@@ -284,5 +313,5 @@ mod of_run {
 }
 
 #[cfg(feature = "symbolic")]
-pub(crate) use of_run::bits;
+pub(crate) use of_run::{Ends, bits};
 pub(crate) use of_run::{Rivals, collect, compare, compared, give, settle};

@@ -11,8 +11,9 @@
 //!   the thread that made the `Arc`, the number of `Arc`s it had made before, the offset, and the
 //!   number of objects used at that offset before (arc/regions.rs).
 //! - If a place makes only one object, the place is its name.
-//! - If it makes several, those in a block of the heap are named by the block, if the allocator
-//!   tells where blocks are (heap.rs).
+//! - If it makes several, those on the stack of a thread are named by the thread and where they lie
+//!   there, and those in a block of the heap by the block, if the allocator tells where blocks are
+//!   (heap.rs).
 //! - Otherwise naming is a step. A place that makes several objects has a *registry*, a cell of its
 //!   own. A thread that uses such an object for the first time first makes a step that writes the
 //!   registry and nothing else. If the object has no name yet, this step names it by the place, the

@@ -272,31 +272,54 @@ fn labels(lines: &[Line]) -> Vec<String> {
     lines.iter().map(what).collect()
 }
 
+/// Returns the words of each step. Addresses differ from run to run, so pointers are p1, p2, … in
+/// the order in which they are met.
+fn words(lines: &[Line]) -> Vec<String> {
+    const HEX: &str = "0x";
+    let mut known: Vec<&str> = Vec::new();
+    let mut named = Vec::new();
+    for line in lines {
+        let points = line.object.is_some_and(|object| object.kind == "AtomicPtr");
+        let mut parts = line.words.split(HEX);
+        let mut words = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            let digit = |c: char| c.is_ascii_hexdigit();
+            let (digits, rest) = part.split_at(part.find(|c| !digit(c)).unwrap_or(part.len()));
+            let _ = match digits {
+                digits if !points || digits.is_empty() => write!(words, "{HEX}{digits}"),
+                "0" => write!(words, "null"),
+                digits => {
+                    let at = known.iter().position(|other| *other == digits);
+                    let at = at.unwrap_or_else(|| {
+                        known.push(digits);
+                        known.len() - 1
+                    });
+                    write!(words, "p{}", at + 1)
+                }
+            };
+            words.push_str(rest);
+        }
+        named.push(words);
+    }
+    named
+}
+
 /// Writes one line for each step.
 pub(crate) fn table(lines: &[Line], into: &mut String) {
-    let labels = labels(lines);
-    let width = |of: fn(&Line) -> &str| {
-        let all = lines.iter().map(|line| of(line).chars().count());
-        all.max().unwrap_or(0)
-    };
-    let (thread, what, words) = (
-        width(|line| &line.thread),
-        labels
-            .iter()
-            .map(|what| what.chars().count())
-            .max()
-            .unwrap_or(0),
-        width(|line| &line.words).min(40),
-    );
-    for (at, (line, label)) in lines.iter().zip(&labels).enumerate() {
+    let (labels, words) = (labels(lines), words(lines));
+    let threads: Vec<&str> = lines.iter().map(|line| &*line.thread).collect();
+    fn width(all: &[impl AsRef<str>]) -> usize {
+        let widths = all.iter().map(|one| one.as_ref().chars().count());
+        widths.max().unwrap_or(0)
+    }
+    let (thread, what, told) = (width(&threads), width(&labels), width(&words).min(40));
+    for (at, ((line, label), words)) in lines.iter().zip(&labels).zip(&words).enumerate() {
         let mark = if line.racing { '●' } else { ' ' };
         let _ = writeln!(
             into,
-            "{mark}{:>4}  {:thread$}  {:what$}  {:words$}  {}",
+            "{mark}{:>4}  {:thread$}  {label:what$}  {words:told$}  {}",
             at + 1,
             line.thread,
-            label,
-            line.words,
             line.place,
         );
     }

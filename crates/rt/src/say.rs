@@ -1,10 +1,68 @@
-//! The only file that prints.
+//! The only file that prints and writes.
+//!
+//! What a test prints is captured if it passes, so CI cannot see which searches were cut. In the
+//! folder that `MAZURKA_REPORT` names, `models.txt` has a line for each search, and each failure
+//! has a file of its own.
+
+use std::fs::{File, OpenOptions, create_dir_all};
+use std::io::{self, Write};
+use std::path::Path;
 
 use crate::world::{Failure, Inner};
 
-/// Prints one line about a search that found nothing.
-pub(crate) fn summary(text: &str) {
-    println!("{text}");
+/// The variable that names the folder, without what all have in common.
+pub(crate) const REPORT: &str = "REPORT";
+
+/// Tells about a search that found nothing; prints it, if that is wanted.
+pub(crate) fn summary(text: &str, quiet: bool) {
+    if !quiet {
+        println!("{text}");
+    }
+    report(|folder| line(folder, text));
+}
+
+/// Tells about a failure, which the panic of the test prints.
+pub(crate) fn failure(text: &str) {
+    report(|folder| {
+        let mut number = 1;
+        let (name, mut file) = loop {
+            let name = format!("{}-{number}.txt", test().replace("::", "."));
+            match File::create_new(folder.join(&name)) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+                file => break (name, file?),
+            }
+        };
+        writeln!(file, "{text}")?;
+        let first = text.lines().next().unwrap_or_default();
+        line(folder, &format!("FAILED: {first} ({name})"))
+    });
+}
+
+/// The test that runs: it has a real thread of its name.
+fn test() -> String {
+    let current = std::thread::current();
+    current.name().unwrap_or("main").to_owned()
+}
+
+fn line(folder: &Path, text: &str) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    let mut file = options
+        .create(true)
+        .append(true)
+        .open(folder.join("models.txt"))?;
+    // In one piece: other tests write as well.
+    file.write_all(format!("{}: {text}\n", test()).as_bytes())
+}
+
+/// Writes something, if there is a folder for it.
+fn report(write: impl FnOnce(&Path) -> io::Result<()>) {
+    let Some(folder) = std::env::var_os(format!("MAZURKA_{REPORT}")) else {
+        return;
+    };
+    let folder = Path::new(&folder);
+    if let Err(error) = create_dir_all(folder).and_then(|()| write(folder)) {
+        eprintln!("mazurka: MAZURKA_{REPORT}={}: {error}", folder.display());
+    }
 }
 
 /// Prints why the process is about to be aborted.

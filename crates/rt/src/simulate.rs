@@ -330,13 +330,14 @@ impl Stage {
 
     /// Starts a thread on a stack of its own.
     fn start(&self, process: ProcessId, start: Start, table: &Table<'_>) {
-        self.world
-            .inner
-            .borrow_mut()
-            .birth(process, &start, table.get());
+        let stack = self.stacks.borrow_mut().get(start.stack);
+        {
+            let mut inner = self.world.inner.borrow_mut();
+            inner.birth(process, &start, table.get());
+            inner.names.blocks.note_stack(process, &stack);
+        }
         let world: *const World = &*self.world;
-        let Start { body, stack, .. } = start;
-        let stack = self.stacks.borrow_mut().get(stack);
+        let Start { body, .. } = start;
         let coroutine = Coroutine::with_stack(stack, move |yielder, ()| {
             // SAFETY: the stage owns both the world and this coroutine, and drops the coroutine
             // first.

@@ -2,6 +2,8 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
+use crate::say;
+
 /// What is to be told.
 struct Verdict(String);
 
@@ -27,7 +29,10 @@ pub(crate) fn at_caller<R>(search: impl FnOnce() -> R) -> R {
         Err(payload) => payload,
     };
     match payload.downcast::<Verdict>() {
-        Ok(verdict) => panic!("{}", verdict.0),
+        Ok(verdict) => {
+            say::failure(&verdict.0);
+            panic!("{}", verdict.0)
+        }
         Err(other) => resume_unwind(other),
     }
 }

@@ -24,6 +24,7 @@ pub mod features;
 mod generate;
 mod hunt;
 pub mod mutate;
+pub mod objects;
 pub mod oracle;
 pub mod planted;
 mod print;

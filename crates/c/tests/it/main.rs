@@ -3,5 +3,8 @@
 
 mod counts;
 mod findings;
+mod memory;
 mod races;
+mod random;
 mod support;
+mod tasks;

@@ -17,6 +17,8 @@ pub struct Found {
     pub blocked: u64,
     pub deadlocks: u64,
     pub discarded: u64,
+    /// Different results: exit codes and output.
+    pub finals: u64,
     /// The messages of failures, with the line.
     pub failures: Vec<String>,
     pub bounds: String,
@@ -55,6 +57,9 @@ pub struct How<'a> {
     pub allow_races: bool,
     pub nondet: Option<(&'a str, i64, i64)>,
     pub algorithm: Option<&'a str>,
+    /// A memory model.
+    pub memory: Option<&'a str>,
+    pub leaks: bool,
 }
 
 fn run(command: &mut Command) {
@@ -144,6 +149,12 @@ pub fn explore(name: &str, source: &str, how: How<'_>) -> Found {
     if how.allow_races {
         worker.env("MAZURKA_C_RACES", "1");
     }
+    if how.leaks {
+        worker.env("MAZURKA_C_LEAKS", "1");
+    }
+    if let Some(memory) = how.memory {
+        worker.env("MAZURKA_C_MEMORY", memory);
+    }
     if let Some((name, least, greatest)) = how.nondet {
         worker.env("MAZURKA_C_NONDET", format!("{name} {least} {greatest}"));
     }
@@ -161,6 +172,7 @@ pub fn explore(name: &str, source: &str, how: How<'_>) -> Found {
             "blocked" => found.blocked = number(),
             "deadlocks" => found.deadlocks = number(),
             "discarded" => found.discarded = number(),
+            "finals" => found.finals = number(),
             "failure" => found.failures.push(value.to_owned()),
             "bounds" => found.bounds = value.to_owned(),
             "refused" => found.refused = Some(value.to_owned()),
@@ -186,12 +198,17 @@ fn worker() {
     });
     let settings = Settings {
         allow_races: std::env::var("MAZURKA_C_RACES").is_ok(),
+        leaks: std::env::var("MAZURKA_C_LEAKS").is_ok(),
+        outside: Vec::new(),
         inputs: inputs.into_iter().collect(),
     };
     let content = fs::read(&object).expect("the object");
     if let Err(error) = load(&object, &content, settings) {
         println!("\nrefused=== {error}");
         return;
+    }
+    if let Ok(memory) = std::env::var("MAZURKA_C_MEMORY") {
+        return crate::memory::explore_weakly(&memory);
     }
     let mut machine = Machine::of_loaded().expect("a program");
     let algorithm = std::env::var("MAZURKA_C_ALGORITHM").expect("an algorithm");
@@ -210,6 +227,7 @@ fn worker() {
             None => break found,
             Some(Stop::Restart) => machine.start_again(),
             Some(Stop::Refused(what)) => return println!("\nrefused=== {what}"),
+            Some(Stop::OutOfTime) => unreachable!("there is no limit"),
         }
     };
     println!(
@@ -219,6 +237,7 @@ fn worker() {
     println!("blocked=== {}", found.counts.blocked);
     println!("deadlocks=== {}", found.counts.deadlocks);
     println!("discarded=== {}", found.counts.discarded);
+    println!("finals=== {}", found.counts.final_states);
     let micros = found.elapsed.as_secs_f64() * 1e6 / found.counts.executions.max(1) as f64;
     println!("micros=== {micros:.2}");
     for finding in &found.failures {

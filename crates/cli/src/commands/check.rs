@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use mazurka_report::Lanes;
 
+use super::check_certificate::certify;
 use super::{Refusal, jobs, view};
 use crate::args::{EXIT_CODES, FairnessArgs, MemoryArgs, OutputArgs, SearchArgs};
 use crate::diagnose::WarningArgs;
@@ -30,6 +31,7 @@ use crate::{files, values};
   mazurka check server.maz --fairness strong
   mazurka check counter.maz --witness bad.json; mazurka replay bad.json
   mazurka check counter.maz --format svg > counter.svg
+  mazurka check peterson.maz --certificate peterson.cert; mazurka check-certificate peterson.cert
   echo 'var x: int = 0 process {{ x := 1 }} process {{ x := 2 }}' | mazurka check -
 
 Failures, temporal properties, deadlocks and livelocks count, in this order of gravity, and then
@@ -53,6 +55,10 @@ pub(crate) struct CheckArgs {
     /// Save the record of a violation here, for `mazurka replay`
     #[arg(long, value_name = "FILE")]
     witness: Option<PathBuf>,
+    /// If it is verified, save evidence for `mazurka check-certificate` here: it searches once more
+    /// for that
+    #[arg(long, value_name = "FILE")]
+    certificate: Option<PathBuf>,
     /// Workers that explore at the same time (the cores unless given); they change no result
     #[arg(long, short, value_name = "N", value_parser = values::count)]
     jobs: Option<u64>,
@@ -90,5 +96,9 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit, Refusal> {
             picture => lanes(&Lanes::of_evidence(&record), picture),
         })
     })?;
-    Ok(args.warnings.show(&program, &record, exit, &args.output))
+    let exit = args.warnings.show(&program, &record, exit, &args.output);
+    match &args.certificate {
+        Some(path) => certify(&program, (&record, path), &options, exit),
+        None => Ok(exit),
+    }
 }

@@ -6,10 +6,11 @@ use std::time::Duration;
 use clap::Args;
 use mazurka::checkpoint::Checkpoint;
 use mazurka::record::Record;
-use mazurka::search::{Fairness, Pct, RandomWalks, Saving, TestCoverage, TestSink, Variant};
+use mazurka::search::{Fairness, Kinds, Pct, RandomWalks, Saving, TestCoverage, TestSink, Variant};
 use mazurka::weak::Memory;
 use mazurka::{Algorithm, Bound, Options, Program};
 
+use super::check_certificate::certify;
 use super::{Refusal, into_folder, jobs, view};
 use crate::args::{EXIT_CODES, FairnessArgs, MemoryArgs, OutputArgs, SearchArgs, algorithm};
 use crate::diagnose::WarningArgs;
@@ -89,6 +90,10 @@ pub(crate) struct ExploreArgs {
     /// Write every explored execution into this folder, with its inputs, for `mazurka replay`
     #[arg(long, value_name = "DIR")]
     tests: Option<PathBuf>,
+    /// If nothing is violated, save evidence for `mazurka check-certificate` here: it searches once
+    /// more for that
+    #[arg(long, value_name = "FILE")]
+    certificate: Option<PathBuf>,
     /// Show which races the executions come from, by the lines of their steps: for optimal, source
     /// and dpor; one worker explores
     #[arg(long, conflicts_with_all = ["checkpoint", "resume", "tests"])]
@@ -283,7 +288,14 @@ pub(super) fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
             );
         }
     }
-    Ok(exit)
+    match &args.certificate {
+        Some(path) => {
+            // Different results are no violation here.
+            options.counted = Some(program.counted(&options).and(Kinds::FAULTS));
+            certify(&program, (&record, path), &options, exit)
+        }
+        None => Ok(exit),
+    }
 }
 
 /// Explores in one go, and says where executions come from if asked.

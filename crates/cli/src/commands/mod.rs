@@ -2,6 +2,7 @@
 
 mod bench;
 mod check;
+mod check_certificate;
 mod check_proof;
 mod compare;
 mod completions;
@@ -69,6 +70,7 @@ enum Command {
     Compare(compare::CompareArgs),
     Prove(prove::ProveArgs),
     CheckProof(check_proof::CheckProofArgs),
+    CheckCertificate(check_certificate::CheckCertificateArgs),
     Bench(bench::BenchArgs),
     Completions(completions::CompletionsArgs),
 }
@@ -92,6 +94,7 @@ pub(crate) fn execute(cli: &Cli) -> Exit {
         Command::Compare(args) => compare::compare(args),
         Command::Prove(args) => prove::prove(args),
         Command::CheckProof(args) => check_proof::check_proof(args),
+        Command::CheckCertificate(args) => check_certificate::check_certificate(args),
         Command::Bench(args) => bench::bench(args),
         Command::Completions(args) => Ok(completions::completions(args)),
     };
@@ -128,6 +131,7 @@ impl Command {
         let allowing = match self {
             Command::Bench(args) => Some(&args.allowing),
             Command::CheckProof(args) => Some(&args.allowing),
+            Command::CheckCertificate(args) => Some(&args.allowing),
             other => other.output().map(|output| &output.allowing),
         };
         allowing.is_some_and(|allowing| allowing.allow_inconclusive)
@@ -149,6 +153,7 @@ impl Command {
             Command::Prove(args) => &args.output,
             Command::Step(_)
             | Command::CheckProof(_)
+            | Command::CheckCertificate(_)
             | Command::Bench(_)
             | Command::Completions(_) => return None,
         })

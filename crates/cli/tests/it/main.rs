@@ -3,6 +3,7 @@
 mod abs;
 mod bad_input;
 mod bench;
+mod certificates;
 mod checkpoints;
 mod compare;
 mod context;
@@ -13,6 +14,7 @@ mod files;
 mod include;
 mod lanes;
 mod limits;
+mod linear;
 mod memory;
 mod mended;
 mod names;

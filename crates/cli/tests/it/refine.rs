@@ -107,6 +107,27 @@ fn the_start_is_compared_and_evidence_is_replayed() {
 }
 
 #[test]
+fn constants_of_both_programs_are_set_in_both() {
+    let spec = "const N = 1 const M = 1 var y: int = 0 process { y := N; y := M }";
+    let text = "refines \"spec.maz\" via { x -> y }
+const N = 1 var M: int = 1 var x: int = 0 requires M > 0 process { x := N; x := 1 }";
+    let folder = Folder::with("set", &[("spec.maz", spec), ("a.maz", text)]);
+    let file = folder.file("a.maz");
+    let check = |set: &str| mazurka(&["check", &file, "--set", set, "--format", "json"]);
+    assert_eq!(mazurka(&["check", &file]).code, 0);
+    let both = check("N=5");
+    assert_eq!(both.code, 0, "{both:?}");
+    // A variable of this program is none of the other's constants.
+    let one = check("M=7");
+    assert_eq!(one.code, 0, "{one:?}");
+    let changed = spec.replace("y := N", "y := 1");
+    std::fs::write(folder.file("spec.maz"), changed).expect("a file");
+    let found = check("N=5");
+    assert_eq!(found.code, 1, "{found:?}");
+    assert_eq!(with_input(&["replay", "-"], &found.out).code, 1);
+}
+
+#[test]
 fn what_cannot_be_compared_is_said() {
     let wrong = |spec: &str, text: &str| {
         let folder = Folder::with("wrong", &[("specs/spec.maz", spec), ("a.maz", text)]);

@@ -4,6 +4,7 @@
 use rustc_hash::FxHashMap;
 
 use super::objects::Me;
+use super::operations::Inside;
 use super::types::Typed;
 use super::{Checker, Global, Value, Wanted};
 use crate::check::hir::{Frame, Local, LocalId, LockId, ProcedureId, Shape, Stmt, Type, VarId};
@@ -39,6 +40,8 @@ pub(super) struct Body<'c, 's> {
     pub ranges: FxHashMap<LocalId, (i64, i64)>,
     /// The process that runs it.
     pub me: Me,
+    /// The operation whose body it is.
+    pub operation: Option<Inside>,
 }
 
 /// An expression that a name stands for.
@@ -125,6 +128,7 @@ impl<'c, 's> Body<'c, 's> {
             after: Vec::new(),
             ranges: FxHashMap::default(),
             me: Me::Unknown,
+            operation: None,
         }
     }
 

@@ -25,7 +25,8 @@ impl<'s> Checker<'s> {
         self.check_setting_names();
         self.constants(file);
         self.sizes(file);
-        self.objects(file);
+        let clients = self.declare_operations(file);
+        self.objects(file, clients);
         self.declare_ghosts(file);
         self.refines(file);
         for id in 0..self.functions.len() {
@@ -48,6 +49,8 @@ impl<'s> Checker<'s> {
                 self.process(*name, range.as_ref(), body);
             }
         }
+        self.clients(file);
+        any |= file.items.iter().any(|item| matches!(item, Item::Spec(_)));
         self.check_spawned();
         for item in &file.items {
             self.temporal(item);
@@ -137,6 +140,7 @@ impl<'s> Checker<'s> {
         let mut atomicity: Option<Span> = None;
         let mut properties = rustc_hash::FxHashMap::default();
         let mut processes = rustc_hash::FxHashMap::default();
+        let mut specified = false;
         for item in &file.items {
             match item {
                 Item::Var { names, ty, .. } => {
@@ -195,6 +199,12 @@ impl<'s> Checker<'s> {
                     name: Some(name), ..
                 } => {
                     self.declare_once(&mut processes, *name, "a process");
+                }
+                // That there is one only is said elsewhere.
+                Item::Spec(spec) if !std::mem::replace(&mut specified, true) => {
+                    let [property, client] = Self::names_of_spec(spec);
+                    self.declare_once(&mut properties, property, "a property");
+                    self.declare_once(&mut processes, client, "a process");
                 }
                 Item::Atomicity(value, span) => match atomicity {
                     None => {
@@ -569,7 +579,12 @@ impl<'s> Checker<'s> {
     fn procedures(&mut self, file: &File<'s>) {
         let mut index = 0;
         for item in &file.items {
-            let Item::Proc { params, body, .. } = item else {
+            let Item::Proc {
+                name: of,
+                params,
+                body,
+            } = item
+            else {
                 continue;
             };
             let signature = self.signatures[index].clone();
@@ -630,6 +645,7 @@ impl<'s> Checker<'s> {
                 let shape = Shape::plain(HIDDEN, Vec::new());
                 inner.me = Me::Caller(index as u32, inner.new_local(shape, Type::Int));
             }
+            inner.begin_operation(of.text);
             let params = inner
                 .frame
                 .locals
@@ -638,6 +654,7 @@ impl<'s> Checker<'s> {
                 .sum();
             let mut statements: Vec<_> = stay.into_iter().map(|(_, stmt)| stmt).collect();
             statements.extend(inner.statements(body));
+            inner.end_operation(body, &mut statements);
             let frame = inner.frame;
             let procedure = &mut self.program.procedures[index];
             procedure.frame = frame;

@@ -11,6 +11,8 @@ use mazurka_core::{AccessOrder, Kinds, Temporal};
 use mazurka_diagnostics::{Diagnostic, Span};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+pub use super::object::{LinearCall, Linearizable, Operation, Specification};
+
 /// A shared variable's index in [`Program::vars`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct VarId(pub u32);
@@ -84,6 +86,8 @@ pub struct Program {
     pub ensures: Vec<Property>,
     /// What must be reachable: some state in which it holds.
     pub covers: Vec<Property>,
+    /// The object whose operations the file declares, and its specification.
+    pub linearizable: Option<Linearizable>,
     /// The program that it refines.
     pub refinement: Option<Refinement>,
     /// What must hold of runs.

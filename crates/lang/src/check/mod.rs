@@ -18,7 +18,9 @@ pub mod hir;
 mod initial;
 mod matches;
 mod message;
+mod object;
 pub(crate) mod objects;
+mod operations;
 mod ordered;
 mod processes;
 mod quantified;
@@ -28,6 +30,7 @@ pub(crate) mod refuse;
 mod select;
 mod selected;
 mod settings;
+mod specification;
 mod stmt;
 mod synchronise;
 mod temporal;
@@ -45,7 +48,7 @@ use crate::check::hir::{LockId, ProcedureId, Program, Table, VarId};
 use crate::check::records::{Declared, Record, Struct, TypeName};
 use mazurka_diagnostics::{Diagnostic, Span, nearest};
 
-use crate::syntax::ast::Name;
+use crate::syntax::ast::{File, Name};
 use crate::syntax::parser::{foreign, parse};
 
 pub use ordered::OrderedAccess;
@@ -94,30 +97,7 @@ pub fn load(source: &str, settings: &[Setting]) -> Result<Program, Vec<Diagnosti
         return Err(vec![diagnostic]);
     }
     let parsed = parse(source);
-    let mut checker = Checker {
-        globals: FxHashMap::default(),
-        program: Program::default(),
-        signatures: Vec::new(),
-        types: FxHashMap::default(),
-        structs: Vec::new(),
-        records: Vec::new(),
-        functions: Vec::new(),
-        tables: Vec::new(),
-        dimensions: FxHashMap::default(),
-        diagnostics: parsed.diagnostics,
-        tainted: parsed.tainted,
-        unknown: FxHashSet::default(),
-        settings: FxHashMap::default(),
-        observed: FxHashSet::default(),
-        elements: 0,
-        size: 0,
-        full: false,
-        crowded: false,
-        hint_budget: HINT_BUDGET,
-        objects: Vec::new(),
-        tried: objects::tried_locks(&parsed.file),
-        processes: objects::Processes::default(),
-    };
+    let mut checker = Checker::new(&parsed.file, parsed.diagnostics, parsed.tainted);
     let readable = checker.diagnostics.is_empty();
     checker.read_settings(settings);
     checker.file(&parsed.file, source, readable);
@@ -126,6 +106,7 @@ pub fn load(source: &str, settings: &[Setting]) -> Result<Program, Vec<Diagnosti
         let mut warnings = warnings::warnings(&parsed.file);
         warnings.retain(|warning| warning.span.file(source).is_none());
         checker.program.warnings = warnings;
+        specification::add(&mut checker.program, source, settings)?;
         Ok(checker.program)
     } else {
         Err(mazurka_diagnostics::finish(checker.diagnostics))
@@ -224,9 +205,42 @@ struct Checker<'s> {
     /// The locks that some statement tries.
     tried: FxHashSet<&'s str>,
     processes: objects::Processes,
+    operations: operations::Operations,
+    /// Whether what stands in `spec object { … }` is checked, on its own.
+    is_specification: bool,
 }
 
 impl<'s> Checker<'s> {
+    /// Knows nothing yet about a file that has been parsed.
+    fn new(file: &File<'s>, diagnostics: Vec<Diagnostic>, tainted: FxHashSet<&'s str>) -> Self {
+        Self {
+            globals: FxHashMap::default(),
+            program: Program::default(),
+            signatures: Vec::new(),
+            types: FxHashMap::default(),
+            structs: Vec::new(),
+            records: Vec::new(),
+            functions: Vec::new(),
+            tables: Vec::new(),
+            dimensions: FxHashMap::default(),
+            diagnostics,
+            tainted,
+            unknown: FxHashSet::default(),
+            settings: FxHashMap::default(),
+            observed: FxHashSet::default(),
+            elements: 0,
+            size: 0,
+            full: false,
+            crowded: false,
+            hint_budget: HINT_BUDGET,
+            objects: Vec::new(),
+            tried: objects::tried_locks(file),
+            processes: objects::Processes::default(),
+            operations: operations::Operations::default(),
+            is_specification: false,
+        }
+    }
+
     fn report(&mut self, diagnostic: Diagnostic) {
         self.diagnostics.push(diagnostic);
     }

@@ -135,7 +135,8 @@ impl<'s> Checker<'s> {
     }
 
     /// Gives every object its variables.
-    pub(super) fn objects(&mut self, file: &File<'s>) {
+    /// So many processes come after those of the file.
+    pub(super) fn objects(&mut self, file: &File<'s>, clients: i64) {
         let apart = |item: &Item<'s>| match item {
             Item::Object(object) => {
                 !matches!(object.kind, ObjectKind::Semaphore | ObjectKind::Channel)
@@ -144,7 +145,7 @@ impl<'s> Checker<'s> {
             _ => false,
         };
         if file.items.iter().any(apart) {
-            self.number_processes(file);
+            self.number_processes(file, clients);
         }
         let mut id = 0;
         for item in &file.items {
@@ -163,7 +164,7 @@ impl<'s> Checker<'s> {
     }
 
     /// Gives the processes numbers and makes a type of them.
-    fn number_processes(&mut self, file: &File<'s>) {
+    fn number_processes(&mut self, file: &File<'s>, clients: i64) {
         let mut members = vec!["none".to_owned()];
         for item in &file.items {
             let Item::Process { name, range, .. } = item else {
@@ -193,6 +194,7 @@ impl<'s> Checker<'s> {
                 members.push(shown(members.len(), Some(instance)));
             }
         }
+        members.extend((0..clients).map(|client| format!("client({client})")));
         self.program.tells_processes_apart = true;
         self.processes = Processes {
             told_apart: true,

@@ -157,7 +157,9 @@ impl<'s> Body<'_, 's> {
                 let test = self.condition(test, "`assert`");
                 StmtKind::Assert(test, message.map(|message| self.message(message)))
             }
+            ast::StmtKind::Leave(Leave::Procedure) => self.return_stmt(None, span),
             ast::StmtKind::Leave(leave) => self.leave(*leave, span),
+            ast::StmtKind::Return(value) => self.return_stmt(Some(value), span),
             ast::StmtKind::Print(text) => {
                 // It looks at nothing, so it is no step, and its message is told when it runs.
                 let message = self.message(*text);
@@ -212,7 +214,7 @@ impl<'s> Body<'_, 's> {
         result
     }
 
-    fn leave(&mut self, leave: Leave, span: Span) -> StmtKind {
+    pub(super) fn leave(&mut self, leave: Leave, span: Span) -> StmtKind {
         let (may, what, help) = match leave {
             Leave::Procedure => (
                 self.in_procedure,
@@ -353,6 +355,13 @@ impl<'s> Body<'_, 's> {
             }
             return None;
         };
+        if self.c.is_operation_of_object(name.text) {
+            let message = format!("`{}` is an operation", name.text);
+            let help = "only clients call operations: put what they share into a `proc`";
+            self.c
+                .wrong_operation(("M0451", span), message, "expected a procedure", help);
+            return None;
+        }
         let params = self.c.signatures[id.0 as usize].clone();
         if params.len() != args.len() {
             let (needs, found) = (count(params.len(), "argument"), args.len());

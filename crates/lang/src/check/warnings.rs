@@ -10,8 +10,8 @@ use mazurka_diagnostics::{Diagnostic, finish};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::syntax::ast::{
-    Alternative, Base, Expr, ExprKind, File, Gate, Init, Item, Kept, Name, Object, Over,
-    PropertyKind, Selector, Spawned, Stmt, StmtKind, Text, TypeExpr,
+    Alternative, Base, Expr, ExprKind, File, Gate, Init, Item, Kept, Name, Object, OperationResult,
+    Over, PropertyKind, Selector, Spawned, Stmt, StmtKind, Text, TypeExpr,
 };
 
 /// What becomes of a name.
@@ -174,6 +174,7 @@ impl<'s> Survey<'s> {
                 self.inside = None;
             }
             Item::Proc { name, params, body } => {
+                params.iter().for_each(|(_, ty)| self.size(ty));
                 self.inside = Some(name.text);
                 let params = params.iter().map(|(name, _)| *name);
                 self.scope(params, |survey| survey.block(body));
@@ -204,6 +205,21 @@ impl<'s> Survey<'s> {
                 for ((ours, _), _) in via {
                     let name = ours.split('.').next().unwrap_or_default();
                     self.in_goals.insert(name.to_owned());
+                }
+            }
+            Item::Operation(OperationResult { name, ty, .. }) => {
+                ty.iter().for_each(|ty| self.size(ty));
+                self.calls.entry(None).or_default().insert(name.text);
+            }
+            Item::Spec(spec) => {
+                self.states_property = true;
+                self.expr(&spec.clients);
+                self.expr(&spec.operations);
+                // Variables of the specification have names of their own.
+                let mut inner = Survey::default();
+                spec.items.iter().for_each(|item| inner.item(item));
+                for (name, uses) in inner.globals {
+                    self.globals.entry(name).or_default().read |= uses.read;
                 }
             }
             Item::Enum { .. }
@@ -289,6 +305,7 @@ impl<'s> Survey<'s> {
     fn stmt(&mut self, stmt: &Stmt<'s>) {
         match &stmt.kind {
             StmtKind::Poison | StmtKind::Skip | StmtKind::End | StmtKind::Leave(_) => {}
+            StmtKind::Return(value) => self.expr(value),
             StmtKind::Block(body) | StmtKind::Atomic(body) => self.block(body),
             StmtKind::Assign(places, values) => {
                 places.iter().for_each(|place| self.place(place));

@@ -17,7 +17,9 @@ pub(crate) mod compile;
 mod covers;
 mod endless;
 pub(crate) mod fault;
+pub mod flat;
 pub(crate) mod ghosts;
+pub(crate) mod history;
 mod liveness;
 mod loops;
 pub(crate) mod numbers;
@@ -47,7 +49,8 @@ use mazurka_diagnostics::Span;
 
 /// Arithmetic that can fail or wrap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Arith {
+#[allow(missing_docs)]
+pub enum Arith {
     Add,
     Sub,
     Mul,
@@ -63,7 +66,8 @@ pub(crate) enum Arith {
 
 /// Comparisons. `u64` values are compared as such.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Compare {
+#[allow(missing_docs)]
+pub enum Compare {
     Eq,
     Ne,
     Lt,
@@ -74,39 +78,59 @@ pub(crate) enum Compare {
 
 /// A range of cells or of slots that an index selects from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Range {
+pub struct Range {
+    /// The first of them.
     pub first: u32,
+    /// How many there are.
     pub len: u32,
 }
 
 /// One instruction. Operands are taken from the operand stack, the last one first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Op {
+pub enum Op {
+    /// A step begins here, with this number.
     Mark(u32),
+    /// The same, for a guard: the step goes on behind the next mark.
     Open(u32),
+    /// The step ends at the next mark after all.
     Close,
+    /// From here on all marks are swallowed.
     BeginAtomic,
+    /// The end of that.
     EndAtomic,
+    /// From here on all marks are swallowed if a guard has opened the step.
     BeginSimple,
+    /// The end of that.
     EndSimple,
 
+    /// Leaves a number.
     Const(i64),
+    /// Leaves what is in a slot.
     Local(u32),
+    /// Takes an index; leaves what is in the slot that it selects.
     LocalAt(Range),
     /// Takes an index, and under it the elements of a constant array; leaves the element.
     Pick(u32, Type),
     /// Fails if the operand is no index of a dimension of this size.
     Within(u32),
+    /// Leaves what is in a cell.
     Load(u32),
+    /// Takes an index; leaves what is in the cell that it selects.
     LoadAt(Range),
+    /// `!`
     Not,
+    /// `-`
     Neg(Type),
+    /// Takes the right side, then the left one.
     Arith(Arith, Type),
+    /// Takes the right side, then the left one; as `u64` values if so.
     Compare(Compare, bool),
     /// Both sides, and whichever the first operand selects, evaluated: in code for symbolic values,
     /// where a jump would split the run.
     And,
+    /// See [`Op::And`].
     Or,
+    /// See [`Op::And`].
     Select(Type),
     /// The next input of the process.
     Input(Type),
@@ -116,46 +140,67 @@ pub(crate) enum Op {
     Choose,
     /// Reads a cell into a slot.
     Fetch {
+        /// The cell.
         cell: u32,
+        /// The slot.
         slot: u32,
     },
     /// Adds 1 to a slot.
     Increment(u32, Type),
 
+    /// Goes on elsewhere.
     Jump(u32),
+    /// Takes a condition; goes on elsewhere if it is false.
     JumpIfFalse(u32),
     /// Jumps if the first slot is not less than the second.
     JumpUnlessLess {
+        /// The slots.
         slots: [u16; 2],
+        /// Whether they are `u64` values.
         unsigned: bool,
+        /// Where it goes on.
         to: u32,
     },
+    /// Takes a value into a slot.
     SetLocal(u32),
     /// Takes the value, then the index.
     SetLocalAt(Range),
+    /// Takes a value into a cell.
     Store(u32),
     /// Takes the value, then the index.
     StoreAt(Range),
 
     /// Waits for the condition.
     Guard,
+    /// Waits for a lock and takes it.
     Lock(u32),
+    /// Takes an index, waits for the lock that it selects and takes that.
     LockAt(Range),
+    /// Gives a lock back; fails if the process does not hold it.
     Unlock(u32),
+    /// Takes an index, and gives the lock back that it selects.
     UnlockAt(Range),
     /// Starts a block with a copy of the frame; leaves the handle.
     SpawnBlock(u32),
     /// Starts a procedure with its arguments; leaves the handle.
     SpawnCall(u32),
-    /// Takes the handle.
+    /// Takes the handle, and waits for the end of the process.
     Join,
+    /// Waits for the ends of all children so far.
     JoinAll,
+    /// Takes the arguments, the last one first, and goes on in the procedure.
     Call(u32),
+    /// Goes on behind the call; ends a process that has not been called.
     Return,
+    /// Takes a value.
     Drop,
+    /// Takes a condition; fails if it is false.
     Assert,
+    /// Takes a condition; the run is discarded if it is false.
     Assume,
+    /// Fails.
     Error,
+    /// The process ends.
     End,
 }
 
@@ -208,11 +253,14 @@ pub(crate) struct StepInfo {
     pub order: Option<AccessOrder>,
 }
 
-/// A procedure's code.
+/// The code of a procedure or a process.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Entry {
+pub struct Entry {
+    /// Its first instruction.
     pub pc: u32,
+    /// How many arguments it takes: its first slots.
     pub params: u32,
+    /// How many slots it has.
     pub frame: u32,
 }
 
@@ -333,6 +381,8 @@ pub struct Code {
     pub fairness: Fairness,
     /// Which failures count.
     pub(crate) counting: Counting,
+    /// The object whose histories are looked at.
+    pub(crate) linear: Option<Arc<history::Linear>>,
 }
 
 /// Which failures count.

@@ -25,6 +25,7 @@ use crate::check::hir::Type;
 use crate::code::fault::Site;
 use crate::code::quick::{QuickAction, Then};
 use crate::code::{Code, Op, Waits};
+use crate::run::judge::Judge;
 use crate::run::state::{Life, Process, Registers, State};
 use crate::run::{
     Cpu, Deaf, Fuel, Listener, Log, Numbers, Obstacle, Piece, Plain, Reached, Recorder,
@@ -111,6 +112,8 @@ pub struct Machine {
     trial: Trial,
     /// Notes what steps pass, if a search wants to know.
     recorder: Option<Box<Recorder>>,
+    /// Decides about histories, if the program has an object whose histories are looked at.
+    judge: Option<Box<Judge>>,
 }
 
 /// A machine to try steps on. Kept for its memory only, so a copy of it is a new one.
@@ -146,8 +149,11 @@ impl Machine {
             processes: processes.collect(),
         };
         let table = ProcessTable::new(code.processes.len() as u32);
+        let judge = code.linear.clone();
+        let judge = judge.map(|linear| Box::new(Judge::new(&linear, max_local)));
         let mut machine = Self {
             patience,
+            judge,
             recorder: reached.map(|reached| Box::new(Recorder::new(reached))),
             ..Self::at(code, state, table, max_local)
         };
@@ -176,6 +182,7 @@ impl Machine {
             scratch: RefCell::default(),
             trial: Trial::default(),
             recorder: None,
+            judge: None,
         }
     }
 
@@ -420,7 +427,12 @@ impl Machine {
         };
         let mut result = cpu.finish(process, part);
         if result.is_ok() && !cpu.dirty.is_empty() {
+            let returned = self.code.linear.as_ref();
+            let returned = returned.is_some_and(|linear| cpu.dirty.contains(&linear.invariant));
             result = cpu.check_invariants(process);
+            if returned && result.is_ok() {
+                self.judge_history(process);
+            }
         }
         self.operands.clear();
         self.dirty.clear();
@@ -436,6 +448,30 @@ impl Machine {
         let event = &mut self.run[depth];
         event.plain = event.is_plain();
         Ok(event)
+    }
+
+    /// Looks at the history after a return.
+    #[cold]
+    fn judge_history(&mut self, process: ProcessId) {
+        let (Some(linear), Some(judge)) = (&self.code.linear, &mut self.judge) else {
+            return;
+        };
+        let event = &mut self.run[self.taken.len() - 1];
+        let discards = |mishap: &Mishap| mishap.kind == MishapKind::Discarded;
+        if event.mishaps.iter().any(discards) {
+            return;
+        }
+        if let Err(kind) = judge.judge(linear, &self.state.cells) {
+            event.mishaps.push(Mishap {
+                process: Some(process),
+                kind,
+                site: Site::Invariant(linear.invariant).encode(),
+            });
+            let life = &mut self.state.processes[process.index()].registers.life;
+            if kind == MishapKind::Failure || *life != Life::Failed {
+                *life = Life::after(kind);
+            }
+        }
     }
 
     /// What the cells of variables that the last step has written held before it.

@@ -10,6 +10,7 @@
 //! | `state` | the state of a program with numbers |
 //! | `machine` | a program with numbers, in the middle of a run: what explorers drive |
 //! | `labelled` | the same, with labels for the steps |
+//! | `judge` | whether the history of an object's operations is linearizable |
 //! | `blocker`, `given` | what a process waits for; values from outside |
 //! | `symbolic` | the domain of terms, and the machine over it |
 //!
@@ -22,6 +23,7 @@ mod cover;
 mod cpu;
 mod domain;
 mod given;
+mod judge;
 mod labelled;
 pub(crate) mod machine;
 pub(crate) mod state;

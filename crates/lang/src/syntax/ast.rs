@@ -87,6 +87,30 @@ pub(crate) enum Item<'s> {
         range: Option<Range<'s>>,
         body: Vec<Stmt<'s>>,
     },
+    /// The procedure that was declared last is an operation.
+    Operation(OperationResult<'s>),
+    Spec(Spec<'s>),
+}
+
+/// `op pop(): int`, without its body.
+#[derive(Debug)]
+pub(crate) struct OperationResult<'s> {
+    pub name: Name<'s>,
+    /// The type of what it returns.
+    pub ty: Option<TypeExpr<'s>>,
+    /// Where all of this stands.
+    pub head: Span,
+}
+
+/// `spec object for 2 clients of 3 operations { … }`
+#[derive(Debug)]
+pub(crate) struct Spec<'s> {
+    pub clients: Expr<'s>,
+    pub operations: Expr<'s>,
+    /// What stands in the braces.
+    pub items: Vec<Item<'s>>,
+    /// What stands before them.
+    pub head: Span,
 }
 
 /// `semaphore s[3] = 1`, `cond c`: something that processes synchronise with.
@@ -308,6 +332,8 @@ pub(crate) enum StmtKind<'s> {
     Assume(Expr<'s>),
     Error(Option<Text<'s>>),
     Leave(Leave),
+    /// `return e`
+    Return(Expr<'s>),
     /// `print "client {me}"`
     Print(Text<'s>),
     /// `critical: x := 1`

@@ -1,6 +1,7 @@
 //! What users read: runs in words, branches that were covered, properties beside a program.
 
 mod coverage;
+mod history;
 mod narrate;
 pub(crate) mod pretty;
 pub(crate) mod property;

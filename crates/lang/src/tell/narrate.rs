@@ -1,6 +1,6 @@
 //! A run told step by step, and what went wrong in words.
 
-use mazurka_core::record::{Binding, Change, LockChange, Place, Step, Waiting};
+use mazurka_core::record::{Binding, Change, HistoryOperation, LockChange, Place, Step, Waiting};
 use mazurka_core::{
     AccessKind, Claims, Event, Execution, HeldLock, Mishap, Narrator, ProcessId, ProcessPath,
     Status, StepError, TemporalText, conjunct,
@@ -38,6 +38,9 @@ impl Code {
         let Some(at) = find(&self.first_cells) else {
             return String::new();
         };
+        if self.program.vars[at].name.starts_with('$') {
+            return "the history".to_owned();
+        }
         let shape = &self.program.vars[at].shape;
         shape.element(cell - self.first_cells[at])
     }
@@ -292,6 +295,7 @@ impl Narrator for Machine {
         if let Some(procedure) = self.code.procedure_at(pc) {
             step.label = format!("{procedure}: {}", step.label);
         }
+        self.tell_call(&mut step);
         if let Some(file) = span.and_then(|span| span.file(&self.code.source)) {
             step.label = format!("({file}) {}", step.label);
         }
@@ -299,6 +303,9 @@ impl Narrator for Machine {
     }
 
     fn explain(&self, mishap: &Mishap) -> (String, Option<Place>) {
+        if let Some(told) = self.explain_history(mishap) {
+            return told;
+        }
         let cells = Some(&self.state.cells[..]);
         self.code.explain_with(mishap, cells, |message| {
             let facts = self.facts(mishap);
@@ -307,7 +314,17 @@ impl Narrator for Machine {
         })
     }
 
+    fn history(&self, mishap: &Mishap) -> Vec<HistoryOperation> {
+        match self.code.is_about_history(mishap) {
+            true => self.calls_of_run(),
+            false => Vec::new(),
+        }
+    }
+
     fn values(&self, mishap: &Mishap) -> Vec<Binding> {
+        if self.code.is_about_history(mishap) {
+            return Vec::new();
+        }
         let code = &self.code;
         let program = &code.program;
         let both = |property: &Property| [property.expr.clone(), property.expr.clone()];
@@ -408,7 +425,9 @@ impl Narrator for Machine {
 
     fn bindings(&self, observed_only: bool) -> Vec<Binding> {
         let vars = self.code.program.vars.iter().enumerate();
-        vars.filter(|&(at, _)| !observed_only || self.code.program.observes(at))
+        // No source text names those with a `$`.
+        vars.filter(|(_, var)| !var.name.starts_with('$'))
+            .filter(|&(at, _)| !observed_only || self.code.program.observes(at))
             .map(|(at, var)| {
                 let first = self.code.first_cells[at] as usize;
                 let cells = &self.state.cells[first..first + var.len.unwrap_or(1) as usize];
@@ -457,13 +476,16 @@ impl Machine {
         let value = |cell: u32, value| program.show(value, self.code.cell_type(cell));
         let change = |cell: u32| {
             let (from, to) = (before[&cell], self.state.cells[cell as usize]);
-            (from != to).then(|| Change {
+            let named = !self.code.is_hidden(cell);
+            (from != to && named).then(|| Change {
                 name: self.code.cell_name(cell),
                 from: value(cell, from),
                 to: value(cell, to),
             })
         };
-        let reads = scribe.reads.iter().map(|&(cell, read)| Binding {
+        let reads = scribe.reads.iter();
+        let reads = reads.filter(|(cell, _)| !self.code.is_hidden(*cell));
+        let reads = reads.map(|&(cell, read)| Binding {
             name: self.code.cell_name(cell),
             value: value(cell, read),
         });

@@ -161,6 +161,10 @@ impl Scope<'_> {
                 let places: Vec<_> = places.iter().map(|p| self.place(p)).collect();
                 format!("{} := {}", places.join(", "), self.list(values))
             }
+            // What an operation returns.
+            Action::Let(name, values) if name.starts_with("$result") => {
+                format!("let result = {}", self.list(values))
+            }
             // What a `match` is about.
             Action::Let(name, values) if name.starts_with('$') => {
                 format!("match {}", self.list(values))

@@ -18,7 +18,8 @@ fn labels(source: &str, schedule: &str) -> Vec<String> {
 }
 
 const WORDS: &str = "semaphore rwlock cond spurious barrier try acquire release read_lock \
-                     read_unlock write_lock write_unlock wait signal broadcast chan len select print cover ghost refines via";
+                     read_unlock write_lock write_unlock wait signal broadcast chan len select print cover ghost refines via \
+                     op spec object clients of operations";
 
 #[test]
 fn the_words_are_names_elsewhere() {

@@ -57,7 +57,7 @@ impl<P: mazurka_memory::Program> Visitor<P> for Drawn {
 /// A step of a schedule that cannot be made.
 pub(super) struct Misfit {
     /// The step, from 1.
-    step: usize,
+    pub step: usize,
     /// What is the matter.
     pub what: String,
 }
@@ -351,11 +351,9 @@ impl Narrator<'_> {
         let (replay, graph) = replayed.map_err(|error| self.misfit(schedule, &error))?;
         let mut teller = Teller {
             code: self.code,
-            graph: &graph,
-            next: vec![0; graph.threads() as usize],
+            walk: Walk::new(&graph),
             threads: threads(),
             steps: Vec::new(),
-            made: FxHashMap::default(),
         };
         for action in &schedule.0 {
             teller.make(action.thread);
@@ -365,24 +363,27 @@ impl Narrator<'_> {
 }
 
 /// Follows a graph in the order of a schedule.
-struct Teller<'a> {
-    code: &'a Code,
+pub(super) struct Walk<'a> {
     graph: &'a Graph,
     /// The next event of each thread.
     next: Vec<u32>,
-    threads: Threads<Machine, false>,
-    steps: Vec<Step>,
-    /// The step, from 1, of each event.
-    made: FxHashMap<(u32, u32), usize>,
+    /// The step, from 1, of each event, by thread and index.
+    pub made: FxHashMap<(u32, u32), usize>,
 }
 
-impl Teller<'_> {
-    /// Makes the next step of a thread.
-    fn make(&mut self, thread: ThreadId) {
-        let at = &mut self.next[thread.index()];
-        let Some(&slot) = self.graph.thread(thread).get(*at as usize) else {
-            return self.make_racing(thread);
-        };
+impl<'a> Walk<'a> {
+    pub fn new(graph: &'a Graph) -> Self {
+        Self {
+            graph,
+            next: vec![0; graph.threads() as usize],
+            made: FxHashMap::default(),
+        }
+    }
+
+    /// The next event of a thread, and the write that belongs to it if it is an update.
+    pub fn next(&mut self, thread: ThreadId) -> Option<(Event, Event)> {
+        let at = self.next.get_mut(thread.index())?;
+        let &slot = self.graph.thread(thread).get(*at as usize)?;
         let event = *self.graph.event(slot);
         *at += 1;
         let mut last = event;
@@ -392,63 +393,58 @@ impl Teller<'_> {
             last = *self.graph.event(write);
             *at += 1;
         }
-        if event.kind == Access::Stuck {
-            return;
-        }
-        let memory = self.access(&event, &last);
-        let before = before(self.graph, &event);
-        let mut told = None;
-        self.threads
-            .answer_by(thread, before, |machine, process, outcomes| {
-                told = machine.tell(process, outcomes).ok();
-                told.is_some()
-            });
-        let Some(step) = told else {
-            return;
-        };
-        self.steps.push(Step { memory, ..step });
-        for event in [event, last] {
-            self.made
-                .insert((event.thread.0, event.index), self.steps.len());
+        Some((event, last))
+    }
+
+    /// Notes that events are the step of this number.
+    pub fn note(&mut self, events: [&Event; 2], step: usize) {
+        for event in events {
+            self.made.insert((event.thread.0, event.index), step);
         }
     }
 
-    /// Makes the access that races and so ends the execution: it is no part of the graph.
-    fn make_racing(&mut self, thread: ThreadId) {
-        let (loc, order, access) = match self.threads.pending(thread) {
-            Action::Read { loc, order } => (loc, order, "read"),
+    /// Notes that the access of a thread that races, and is no part of the graph, is this step.
+    pub fn note_racing(&mut self, thread: ThreadId, step: usize) {
+        let index = self.next.get(thread.index()).copied().unwrap_or(0);
+        self.made.insert((thread.0, index), step);
+    }
+
+    /// The value that the access of a thread finds that is no part of the graph.
+    pub fn last_value(&self, loc: Loc, initial: impl FnOnce() -> i64) -> i64 {
+        match self.graph.knows(loc) {
+            true => self.graph.final_value(loc),
+            false => initial(),
+        }
+    }
+
+    /// What an access that is no part of the graph does to memory.
+    pub fn racing_access(
+        action: Action,
+        name: impl Fn(Loc) -> String,
+    ) -> Option<(Loc, MemoryStep)> {
+        let (loc, order, access) = match action {
+            Action::Read { loc, order } | Action::Await { loc, order } => (loc, order, "read"),
             Action::Write { loc, order, .. } => (loc, order, "write"),
-            Action::Await { loc, order } => (loc, order, "read"),
             Action::Update { loc, order, .. } => (loc, order, "update"),
-            _ => return,
+            _ => return None,
         };
         let memory = MemoryStep {
             access: access.to_owned(),
             order: order.to_string(),
-            place: Some(self.code.cell_name(loc.0)),
+            place: Some(name(loc)),
             reads_from: None,
             behind: Vec::new(),
         };
-        let value = match self.graph.knows(loc) {
-            true => self.graph.final_value(loc),
-            false => self.threads.initial_value(loc),
-        };
-        let mut told = None;
-        self.threads
-            .answer_by(thread, value, |machine, process, outcomes| {
-                told = machine.tell(process, outcomes).ok();
-                told.is_some()
-            });
-        if let Some(step) = told {
-            let memory = Some(Box::new(memory));
-            self.steps.push(Step { memory, ..step });
-            let index = self.next[thread.index()];
-            self.made.insert((thread.0, index), self.steps.len());
-        }
+        Some((loc, memory))
     }
 
     /// What a step did to memory; `last` is the write of an update.
-    fn access(&self, event: &Event, last: &Event) -> Option<Box<MemoryStep>> {
+    pub fn access(
+        &self,
+        event: &Event,
+        last: &Event,
+        name: impl Fn(Loc) -> String,
+    ) -> Option<Box<MemoryStep>> {
         let access = match event.kind {
             Access::Fence => "fence",
             Access::Store => "write",
@@ -463,7 +459,7 @@ impl Teller<'_> {
         Some(Box::new(MemoryStep {
             access: access.to_owned(),
             order: event.order.to_string(),
-            place: located.then(|| self.code.cell_name(event.loc.0)),
+            place: located.then(|| name(event.loc)),
             reads_from: reads.then(|| self.step_of(event.rf)),
             behind: if located {
                 self.newer(last)
@@ -494,9 +490,65 @@ impl Teller<'_> {
         made.sort_unstable();
         made
     }
+}
+
+/// Tells the steps of a schedule.
+struct Teller<'a> {
+    code: &'a Code,
+    walk: Walk<'a>,
+    threads: Threads<Machine, false>,
+    steps: Vec<Step>,
+}
+
+impl Teller<'_> {
+    /// Makes the next step of a thread.
+    fn make(&mut self, thread: ThreadId) {
+        let Some((event, last)) = self.walk.next(thread) else {
+            return self.make_racing(thread);
+        };
+        if event.kind == Access::Stuck {
+            return;
+        }
+        let code = self.code;
+        let memory = self.walk.access(&event, &last, |loc| code.cell_name(loc.0));
+        let before = before(self.walk.graph, &event);
+        let mut told = None;
+        self.threads
+            .answer_by(thread, before, |machine, process, outcomes| {
+                told = machine.tell(process, outcomes).ok();
+                told.is_some()
+            });
+        let Some(step) = told else {
+            return;
+        };
+        self.steps.push(Step { memory, ..step });
+        self.walk.note([&event, &last], self.steps.len());
+    }
+
+    /// Makes the access that races and so ends the execution: it is no part of the graph.
+    fn make_racing(&mut self, thread: ThreadId) {
+        let action = self.threads.pending(thread);
+        let code = self.code;
+        let Some((loc, memory)) = Walk::racing_access(action, |loc| code.cell_name(loc.0)) else {
+            return;
+        };
+        let initial = || self.threads.initial_value(loc);
+        let value = self.walk.last_value(loc, initial);
+        let mut told = None;
+        self.threads
+            .answer_by(thread, value, |machine, process, outcomes| {
+                told = machine.tell(process, outcomes).ok();
+                told.is_some()
+            });
+        if let Some(step) = told {
+            let memory = Some(Box::new(memory));
+            self.steps.push(Step { memory, ..step });
+            self.walk.note_racing(thread, self.steps.len());
+        }
+    }
 
     fn end(mut self, schedule: &Schedule, replay: Replay) -> Told {
-        let machine = self.threads.at_the_end(self.graph);
+        let machine = self.threads.at_the_end(self.walk.graph);
         let path = |thread: ThreadId| machine.processes().path(ProcessId(thread.0));
         let step = |action: &ScheduledAction| ScheduledStep {
             process: path(action.thread).clone(),
@@ -519,7 +571,7 @@ impl Teller<'_> {
             replay,
             mishaps,
             machine: machine.clone(),
-            steps: self.made,
+            steps: self.walk.made,
         }
     }
 }

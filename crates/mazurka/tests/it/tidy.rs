@@ -122,9 +122,10 @@ fn explorers_never_name_a_language() {
 fn languages_never_name_an_algorithm() {
     assert_eq!(dependencies("diagnostics"), [""; 0]);
     let both = ["mazurka-core", "mazurka-diagnostics"];
-    assert_eq!(dependencies("lang"), [&both[..], &["mazurka-smt"]].concat());
+    let more = ["mazurka-history", "mazurka-smt"];
+    assert_eq!(dependencies("lang"), [&both[..], &more].concat());
     assert_eq!(dependencies("abs"), both);
-    assert_eq!(dependencies("c"), ["mazurka-core"]);
+    assert_eq!(dependencies("c"), ["mazurka-core", "mazurka-memory"]);
     for name in ["lang", "abs", "c"] {
         never(name, &["mazurka_explore", "Naive", "Dpor", "Policy"]);
     }
@@ -190,8 +191,31 @@ fn the_checker_of_proofs_is_small_and_on_its_own() {
 }
 
 #[test]
+fn the_checker_of_certificates_is_small_and_trusts_no_explorer() {
+    let allowed = ["mazurka-diagnostics", "mazurka-lang"];
+    assert_eq!(dependencies("certificate"), allowed);
+    // Of the language it uses what reads a program, and the instructions.
+    never(
+        "certificate",
+        &[
+            "lang::Machine",
+            "lang::Reached",
+            "SymbolicMachine",
+            "ProcessTable",
+        ],
+    );
+    let mut files = 0;
+    for (file, text) in sources("certificate") {
+        let lines = code(&text).count();
+        assert!(lines < 800, "{file} has {lines} lines");
+        files += 1;
+    }
+    assert!(files >= 6, "the checker was not found");
+}
+
+#[test]
 fn reports_run_no_program() {
-    assert_eq!(dependencies("report"), ["mazurka-core"]);
+    assert_eq!(dependencies("report"), ["mazurka-core", "mazurka-history"]);
     never("report", &["Execution", "Semantics", ".step("]);
 }
 
@@ -244,6 +268,7 @@ fn only_the_binary_does_io() {
         "lang",
         "abs",
         "c",
+        "certificate",
         "explore",
         "memory",
         "report",

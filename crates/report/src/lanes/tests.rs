@@ -66,6 +66,7 @@ fn witness(kind: Kind, message: &str, runs: Vec<Run>) -> Witness {
         condition: None,
         lasso: None,
         values: Vec::new(),
+        history: Vec::new(),
     }
 }
 

@@ -78,6 +78,7 @@ mod known {
     use mazurka_smt::Term;
     use rustc_hash::FxHashMap;
 
+    use crate::inputs::Ends;
     use crate::unknowns::Unknowns;
     use crate::weak::Rule;
     use crate::weak::check::fault_of;
@@ -303,23 +304,9 @@ mod known {
         Ok((again, plain))
     }
 
-    /// Limit on comparisons of two executions.
-    const MOST: u64 = 200_000;
-
-    /// An execution that has ended: its result, and the inputs that take it.
-    struct Ended {
-        result: u64,
-        path: Vec<Term>,
-        schedule: Schedule,
-    }
-
     /// Looks for two executions with different results that some inputs can take both.
     #[derive(Default)]
-    pub(crate) struct Rivals {
-        all: Vec<Ended>,
-        comparisons: u64,
-        found: Option<Vec<(String, i64)>>,
-    }
+    pub(crate) struct Rivals(Ends<Schedule>);
 
     impl Rivals {
         /// Whether results are compared for equal inputs only.
@@ -329,46 +316,16 @@ mod known {
 
         /// Adds an execution. Returns whether it is the second of two.
         pub fn add(&mut self, program: &WeakProgram, result: u64, schedule: Schedule) -> bool {
-            let path = program.inner(|inner| inner.unknowns.decided());
-            let same = |other: &Ended| other.result == result && other.path == path;
-            if result == u64::MAX || self.all.iter().any(same) {
-                return false;
-            }
-            let other = self.all.iter().position(|other| {
-                self.comparisons += u64::from(other.result != result);
-                if other.result == result || self.comparisons > MOST {
-                    return false;
-                }
-                let common = |inner: &mut Inner| inner.unknowns.common(&other.path, &path);
-                self.found = program.inner(common);
-                self.found.is_some()
-            });
-            if self.comparisons > MOST {
-                let why = "there were too many results to compare".to_owned();
-                program.inner(|inner| inner.unknowns.undecided.get_or_insert(why).len());
-            }
-            let new = Ended {
-                result,
-                path,
-                schedule,
-            };
-            match other {
-                Some(other) => self.all = vec![self.all.swap_remove(other), new],
-                None => self.all.push(new),
-            }
-            self.found.is_some()
+            program.inner(|inner| self.0.add(inner, result, || schedule))
         }
 
         /// Puts the two executions in the place of the results; from now on inputs are given.
         pub fn settle(self, program: &mut WeakProgram, memory: Memory, explored: &mut Explored) {
-            let Some(given) = self.found else {
+            let Some((pair, given)) = self.0.found else {
                 return;
             };
             explored.results.clear();
-            for Ended {
-                result, schedule, ..
-            } in self.all
-            {
+            for (result, schedule) in pair {
                 let plain = follow(program, memory, &schedule).ok().flatten();
                 explored.results.push((result, plain.unwrap_or(schedule)));
             }

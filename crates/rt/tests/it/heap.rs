@@ -1,4 +1,4 @@
-//! Objects in blocks of the heap: no step is needed to tell them apart.
+//! Objects in blocks of the heap and on stacks: no step is needed to tell them apart.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32 as Real, Ordering::Relaxed};
@@ -74,6 +74,75 @@ fn vectors_of_one_place_are_apart() {
             });
         },
         1,
+    );
+}
+
+/// The same without a block: what scoped threads borrow from a stack.
+#[test]
+fn elements_on_a_stack_are_apart() {
+    expect(
+        || {
+            let all: [AtomicU32; 4] = std::array::from_fn(|_| AtomicU32::new(0));
+            thread::scope(|scope| {
+                for one in &all {
+                    scope.spawn(|| one.store(1, SeqCst));
+                }
+            });
+            assert!(all.iter().all(|one| one.load(SeqCst) == 1));
+        },
+        1,
+    );
+    // Two threads on each lock.
+    expect(
+        || {
+            let all: [Mutex<u32>; 2] = std::array::from_fn(|_| Mutex::new(0));
+            thread::scope(|scope| {
+                for at in 0..4 {
+                    let one = &all[at / 2];
+                    scope.spawn(|| *one.lock().unwrap() += 1);
+                }
+            });
+        },
+        4,
+    );
+}
+
+/// The frames of one call after the other lie at the same place, and those of other threads
+/// elsewhere.
+#[test]
+fn objects_of_frames_are_apart() {
+    fn both_store() {
+        let (x, y) = (new(), new());
+        thread::scope(|scope| {
+            scope.spawn(|| x.store(1, SeqCst));
+            y.store(1, SeqCst);
+        });
+    }
+    fn new() -> AtomicU32 {
+        AtomicU32::new(0)
+    }
+    expect(
+        || {
+            for _ in 0..3 {
+                both_store();
+            }
+            each(2, |_| both_store());
+        },
+        1,
+    );
+    // One conflict in each round, so 2³ executions.
+    expect(
+        || {
+            for round in 0..3 {
+                let (x, y) = (new(), new());
+                thread::scope(|scope| {
+                    scope.spawn(|| x.store(1, SeqCst));
+                    x.store(round, SeqCst);
+                    y.store(1, SeqCst);
+                });
+            }
+        },
+        8,
     );
 }
 

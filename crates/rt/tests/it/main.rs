@@ -10,6 +10,7 @@ mod found;
 mod freed;
 mod heap;
 mod hunt;
+mod hunting;
 mod loops;
 mod messages;
 mod objects;

@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::Command;
 
-use mazurka_rt::sync::atomic::{AtomicU32, AtomicUsize, Ordering::*};
+use mazurka_rt::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering::*};
 use mazurka_rt::sync::{Arc, Condvar, Mutex};
 use mazurka_rt::{
     Builder, Memory, assert_deterministic, check_pct, check_random, model, replay, thread,
@@ -535,6 +535,90 @@ fn objects_have_names() {
     // One object of its type needs no name.
     let message = panic_of(|| model(lost_update));
     assert!(message.contains(" AtomicU32.load"), "{message}");
+}
+
+/// Addresses are another in each run: pointers are told by numbers.
+#[test]
+fn pointers_have_names() {
+    let message = panic_of(|| {
+        model(|| {
+            let pair = [Box::into_raw(Box::new(1)), Box::into_raw(Box::new(2))];
+            let place = AtomicPtr::new(std::ptr::null_mut());
+            for pointer in [pair[0], pair[1], pair[0]] {
+                place.swap(pointer, SeqCst);
+            }
+            // SAFETY: each was made by a box above, and is freed once.
+            #[allow(unsafe_code)]
+            pair.into_iter()
+                .for_each(|pointer| drop(unsafe { Box::from_raw(pointer) }));
+            panic!("shown");
+        });
+    });
+    for words in ["null → p1", "p1 → p2", "p2 → p1"] {
+        assert!(message.contains(words), "{words}: {message}");
+    }
+    assert!(!message.contains("0x"), "{message}");
+}
+
+/// A stack has room for what real threads have room for.
+#[test]
+fn a_large_local() {
+    fn large() -> u64 {
+        let local = std::hint::black_box([1u8; 1 << 20]);
+        local.iter().map(|&one| u64::from(one)).sum()
+    }
+    let summary = Builder::default().check(|| {
+        let other = thread::spawn(large);
+        assert_eq!(large(), 1 << 20);
+        assert_eq!(other.join().unwrap(), 1 << 20);
+    });
+    assert!(summary.is_complete(), "{summary}");
+    let larger = Builder {
+        stack_size: 16 << 20,
+        ..Builder::default()
+    };
+    larger.check(|| {
+        let local = std::hint::black_box([1u8; 8 << 20]);
+        assert_eq!(local[7 << 20], 1);
+    });
+}
+
+/// What CI keeps of tests whose output is captured.
+#[test]
+fn a_folder_has_what_was_found() {
+    if std::env::var_os("MAZURKA_REPORT").is_some() {
+        let cut = Builder {
+            max_executions: Some(2),
+            quiet: true,
+            ..Builder::default()
+        };
+        cut.check(|| _ = mazurka_rt::choose(0..3));
+        model(lost_update);
+    }
+    let folder = std::env::temp_dir().join(format!("mazurka-report-{}", std::process::id()));
+    let test = "messages::a_folder_has_what_was_found";
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", test])
+        .env("MAZURKA_REPORT", &folder)
+        .output()
+        .unwrap();
+    assert!(!output.status.success());
+    let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
+    let (models, failure) = (
+        read("models.txt"),
+        read("messages.a_folder_has_what_was_found-1.txt"),
+    );
+    std::fs::remove_dir_all(&folder).unwrap();
+    let lines: Vec<&str> = models.lines().collect();
+    let [cut, failed] = lines[..] else {
+        panic!("{models}");
+    };
+    let begins = format!("{test}: mazurka: 2 executions, not complete");
+    assert!(cut.starts_with(&begins), "{cut}");
+    let begins = format!("{test}: FAILED: assertion `left == right` failed: an update was lost");
+    assert!(failed.starts_with(&begins), "{failed}");
+    assert!(failed.ends_with("(messages.a_folder_has_what_was_found-1.txt)"));
+    assert!(failure.contains("MAZURKA_REPLAY="), "{failure}");
 }
 
 /// The command names the test, and the schedule is for one model of it.

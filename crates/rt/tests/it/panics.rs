@@ -32,6 +32,18 @@ fn the_first_panic_is_told() {
     assert!(other.starts_with("the result is missing\n"), "{other}");
 }
 
+/// The message is told once; the row of the step has its first line.
+#[test]
+fn a_long_message_is_told_once() {
+    let text = told(|| {
+        let x = mazurka_rt::sync::atomic::AtomicU32::new(0);
+        x.store(1, mazurka_rt::sync::atomic::Ordering::SeqCst);
+        panic!("what is wrong\nand why");
+    });
+    assert_eq!(text.matches("and why").count(), 1, "{text}");
+    assert!(text.contains("panics: what is wrong  "), "{text}");
+}
+
 /// A panic that is resumed is a panic: the hook does not see it.
 #[test]
 fn a_resumed_panic_is_a_failure() {

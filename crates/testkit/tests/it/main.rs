@@ -7,6 +7,7 @@ mod covers;
 mod engines;
 mod ghosts;
 mod inputs;
+mod linear;
 mod machine;
 mod models;
 mod oracle;

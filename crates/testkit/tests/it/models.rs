@@ -219,7 +219,7 @@ fn engines_and_oracle_agree_for_long() {
 
 /// The same program without operations on atomic variables, which the oracle does not know: each
 /// compare-and-exchange is a block of one step that says what it does.
-fn without_operations(text: &str) -> String {
+pub fn without_operations(text: &str) -> String {
     let line = |line: &str| {
         if let Some((place, rest)) = line.split_once(".store(") {
             let (value, behind) = rest.split_once(')').expect("a value");
@@ -263,7 +263,6 @@ fn the_planted_bugs_of_the_examples_are_real() {
         ("alternating-bit", true),
         ("paxos", true),
         ("raft-election", true),
-        ("michael-scott", true),
         ("work-stealing", true),
     ];
     let mut counts = Vec::new();
@@ -315,8 +314,6 @@ fn the_planted_bugs_of_the_examples_are_real() {
         ("paxos", 1, 207),
         ("raft-election", 0, 124),
         ("raft-election", 1, 124),
-        ("michael-scott", 0, 6),
-        ("michael-scott", 1, 16),
         ("work-stealing", 0, 2),
         ("work-stealing", 1, 4),
     ];

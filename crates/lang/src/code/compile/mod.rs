@@ -20,6 +20,7 @@ use crate::check::refuse;
 use crate::code::claims;
 use crate::code::endless::Ends;
 use crate::code::ghosts;
+use crate::code::history;
 use crate::code::liveness::{self, Live};
 use crate::code::loops;
 use crate::code::shared::Shared;
@@ -42,10 +43,11 @@ pub fn compile(program: &Program, source: &str) -> Result<Code, Vec<Diagnostic>>
         true => Values::Concrete,
         false => Values::Symbolic { exits: false },
     };
-    let code = Compiler::new(program, source, values).compile();
+    let mut code = Compiler::new(program, source, values).compile();
     let mut refused = refuse::late_waits(&code.late);
     refused.extend(broken_requires(&code, program));
     refused.extend(ghosts::without_a_step(&code));
+    code.linear = history::linear(&code)?;
     match refused.is_empty() {
         true => Ok(code),
         false => Err(refused),
@@ -191,6 +193,7 @@ impl<'a> Compiler<'a> {
             quiet: Default::default(),
             fairness: Fairness::Weak,
             counting: Counting::All,
+            linear: None,
         };
         Self {
             program,

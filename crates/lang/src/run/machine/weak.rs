@@ -23,6 +23,11 @@ pub enum NotWeak {
         "semaphores, reader–writer locks, condition variables, barriers and locks that are tried are explored as interleavings only: use `lock` and atomic variables"
     )]
     Objects,
+    /// It has an object whose operations clients call.
+    #[error(
+        "`spec object`: histories are decided for interleavings only, where time orders operations: leave out --memory"
+    )]
+    Clients,
     /// It has ghosts, which are written in the same step as something else.
     #[error(
         "ghost variables are written together with something else, and each step makes one access: leave them out"
@@ -52,6 +57,9 @@ impl Code {
     ///
     /// What stands against it.
     pub fn accesses_are_steps(&self) -> Result<(), NotWeak> {
+        if self.has_object() {
+            return Err(NotWeak::Clients);
+        }
         if self.program.atomicity != Atomicity::Access {
             return Err(NotWeak::Statements);
         }

@@ -46,6 +46,8 @@ impl<'s> Parser<'s> {
             || self.at_cover()
             || self.at_ghost()
             || self.at_refines()
+            || self.at_operation()
+            || self.at_spec()
     }
 
     /// Whether `refines "other.maz"` begins here; `refines` is a name elsewhere.
@@ -202,7 +204,7 @@ impl<'s> Parser<'s> {
         self.taint(start, self.pos);
     }
 
-    fn item(&mut self, items: &mut Vec<Item<'s>>) -> Parse<()> {
+    pub(super) fn item(&mut self, items: &mut Vec<Item<'s>>) -> Parse<()> {
         let start = self.token().span;
         match self.kind() {
             Kind::Var => {
@@ -321,6 +323,8 @@ impl<'s> Parser<'s> {
                 items.push(self.process()?);
             }
             Kind::Ident if self.at_refines() => items.push(self.refines()?),
+            Kind::Ident if self.at_operation() => self.operation_item(items)?,
+            Kind::Ident if self.at_spec() => items.push(self.spec()?),
             Kind::Ident if self.at_ghost() => {
                 self.bump();
                 self.bump();

@@ -8,6 +8,7 @@ mod expr;
 mod foreign;
 mod items;
 mod mistakes;
+mod operations;
 mod quantified;
 mod refines;
 mod select;
@@ -64,6 +65,7 @@ pub(crate) fn parse(source: &str) -> Parsed<'_> {
         depth_reported: false,
         before_size: false,
         in_select: false,
+        in_operation: false,
     };
     let file = parser.file();
     Parsed {
@@ -104,6 +106,8 @@ struct Parser<'s> {
     before_size: bool,
     /// Whether it reads the alternatives of a `select`.
     in_select: bool,
+    /// Whether it reads the body of an operation.
+    in_operation: bool,
 }
 
 impl<'s> Parser<'s> {

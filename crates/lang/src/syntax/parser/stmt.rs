@@ -622,6 +622,9 @@ impl<'s> Parser<'s> {
         self.bump();
         let more = self.kind().opens_expression() && !self.on_new_line();
         if more && leave == Leave::Procedure {
+            if self.in_operation {
+                return Ok(StmtKind::Return(self.expr()?));
+            }
             let help = "a procedure gives no value: write a `fn`, or assign a shared variable";
             return Err(self.unexpected_with("the end of the statement", Some(help.to_owned())));
         }

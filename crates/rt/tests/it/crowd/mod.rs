@@ -11,9 +11,12 @@
 
 use mazurka_rt::sync::atomic::{AtomicU32, Ordering};
 use mazurka_rt::sync::mpsc::{Receiver, Sender, SyncSender, TryRecvError, channel, sync_channel};
-use mazurka_rt::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, TryLockError};
+use mazurka_rt::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 use mazurka_rt::sync::{RwLockReadGuard, RwLockWriteGuard};
 use mazurka_rt::{Algorithm, Builder, Memory, thread};
+
+use crate::hunting::{Compared, Hunt, Random, asked, for_load, for_store};
+use crate::hunting::{judged, message, numbered, tried};
 
 #[derive(Clone, Copy, Debug)]
 enum Op {
@@ -93,39 +96,6 @@ enum Guard<'a> {
 
 fn told(value: u32, poisoned: bool) -> u32 {
     value + POISON * u32::from(poisoned)
-}
-
-/// A guard, and whether it comes with an error.
-fn judged<G>(result: Result<G, PoisonError<G>>) -> (G, bool) {
-    match result {
-        Ok(guard) => (guard, false),
-        Err(error) => (error.into_inner(), true),
-    }
-}
-
-fn tried<G>(result: Result<G, TryLockError<G>>) -> Option<(G, bool)> {
-    match result {
-        Ok(guard) => Some((guard, false)),
-        Err(TryLockError::Poisoned(error)) => Some((error.into_inner(), true)),
-        Err(TryLockError::WouldBlock) => None,
-    }
-}
-
-/// An ordering as far as a load can have it, or a store.
-fn for_load(order: Ordering) -> Ordering {
-    match order {
-        Ordering::AcqRel => Ordering::Acquire,
-        Ordering::Release => Ordering::Relaxed,
-        other => other,
-    }
-}
-
-fn for_store(order: Ordering) -> Ordering {
-    match order {
-        Ordering::AcqRel => Ordering::Release,
-        Ordering::Acquire => Ordering::Relaxed,
-        other => other,
-    }
 }
 
 fn locked<'a>(
@@ -290,22 +260,6 @@ fn real(program: &Program) -> Outcome {
     (logs.iter().map(log_of).zip(ends).collect(), values)
 }
 
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) as usize % n
-    }
-
-    fn order(&mut self) -> Ordering {
-        use Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
-        [SeqCst, SeqCst, AcqRel, Acquire, Release, Relaxed][self.below(6)]
-    }
-}
-
 /// An operation of one kind: atomics, locks, `RwLock`, channels.
 fn op(random: &mut Random, kind: usize) -> Op {
     let (x, value) = (random.below(ATOMICS), 1 + random.below(2) as u32);
@@ -370,19 +324,12 @@ fn body(random: &mut Random, kinds: [usize; 2], most: usize) -> Body {
     }
 }
 
-/// The program of this number.
-fn numbered(seed: u64, number: u64) -> Program {
-    let mut random = Random((seed << 32 | number) * 2 + 1);
-    for _ in 0..8 {
-        random.below(2);
-    }
+fn program(random: &mut Random) -> Program {
     let kinds = [random.below(4), random.below(4)];
     let threads = 2 + random.below(2);
     let most = if threads == 2 { 4 } else { 2 };
     Program {
-        threads: (0..threads)
-            .map(|_| body(&mut random, kinds, most))
-            .collect(),
+        threads: (0..threads).map(|_| body(random, kinds, most)).collect(),
         scoped: random.below(3) == 0,
     }
 }
@@ -404,8 +351,7 @@ fn found(program: &Program, memory: Memory) -> Option<Result<Verdict, String>> {
             deadlock: found.deadlocks > 0,
         })),
         Err(error) => {
-            let message = error.downcast::<String>();
-            let message = message.map_or_else(|_| "?".into(), |text| *text);
+            let message = message(error);
             match message.contains("cannot be explored") {
                 true => None,
                 false => Some(Err(message)),
@@ -416,7 +362,7 @@ fn found(program: &Program, memory: Memory) -> Option<Result<Verdict, String>> {
 
 /// What the two disagree about; under `rc11` there may be more than the interpreter finds. If they
 /// agree: whether there is a deadlock. None if it is too much to run.
-fn disagreement(program: &Program, memory: Memory) -> Option<Result<bool, String>> {
+fn disagreement(program: &Program, memory: Memory) -> Compared {
     let expected = expected(program)?;
     let found = match found(program, memory)? {
         Ok(found) => found,
@@ -437,47 +383,38 @@ fn disagreement(program: &Program, memory: Memory) -> Option<Result<bool, String
     Some(Ok(expected.deadlock))
 }
 
-/// Removes operations as long as the rest is still wrong.
-fn least(mut program: Program, mut how: String, memory: Memory) -> (Program, String) {
-    'smaller: loop {
-        for thread in 0..program.threads.len() {
-            for op in 0..program.threads[thread].ops.len() {
-                let mut less = program.clone();
-                let removed = less.threads[thread].ops.remove(op);
-                if matches!(removed, Op::Unlock | Op::Release) {
-                    continue;
-                }
-                if let Some(Err(still)) = disagreement(&less, memory) {
-                    (program, how) = (less, still);
-                    continue 'smaller;
+/// Programs under a memory model; marked are those with a deadlock.
+struct Under(Memory);
+
+impl Hunt for Under {
+    type Program = Program;
+
+    fn program(&self, random: &mut Random) -> Program {
+        program(random)
+    }
+
+    fn compare(&self, program: &Program) -> Compared {
+        disagreement(program, self.0)
+    }
+
+    fn smaller(&self, program: &Program) -> Vec<Program> {
+        let mut all = Vec::new();
+        for (thread, body) in program.threads.iter().enumerate() {
+            for (at, op) in body.ops.iter().enumerate() {
+                if !matches!(op, Op::Unlock | Op::Release) {
+                    let mut less = program.clone();
+                    less.threads[thread].ops.remove(at);
+                    all.push(less);
                 }
             }
         }
-        return (program, how);
+        all
     }
 }
 
 fn hunt(seed: u64, programs: u64, memory: Memory) {
-    let (mut compared, mut deadlocks) = (0, 0);
-    for number in 0..programs {
-        let program = numbered(seed, number);
-        match disagreement(&program, memory) {
-            None => {}
-            Some(Ok(deadlock)) => {
-                (compared, deadlocks) = (compared + 1, deadlocks + u64::from(deadlock));
-            }
-            Some(Err(how)) => {
-                let (program, how) = least(program, how, memory);
-                panic!("seed {seed}, program {number}: {program:#?}\n{how}");
-            }
-        }
-    }
-    println!("seed {seed}: {programs} programs, {compared} compared, {deadlocks} with a deadlock");
-    assert!(compared * 2 > programs && deadlocks * 20 > programs);
-}
-
-fn variable(name: &str) -> Option<u64> {
-    std::env::var(name).ok()?.parse().ok()
+    let hunted = Under(memory).run(seed, programs);
+    assert!(hunted.compared * 2 > programs && hunted.marked * 20 > programs);
 }
 
 #[test]
@@ -494,8 +431,7 @@ fn a_slice_under_rc11() {
 #[test]
 #[ignore = "long: MAZURKA_PROGRAMS and MAZURKA_SEED say how many and which"]
 fn many() {
-    let seed = variable("MAZURKA_SEED").unwrap_or(1);
-    let programs = variable("MAZURKA_PROGRAMS").unwrap_or(5000);
+    let (seed, programs) = asked();
     hunt(seed, programs, Memory::Sc);
     hunt(seed, programs, Memory::Rc11);
 }
@@ -511,7 +447,7 @@ fn a_wrong_answer_is_seen() {
     ];
     for (at, kind) in kinds.into_iter().enumerate() {
         let differs = |number: &u64| {
-            let program = numbered(1, *number);
+            let program = program(&mut numbered(1, *number));
             let mut other = program.clone();
             for body in &mut other.threads {
                 body.ops.retain(|op| !kind(op));

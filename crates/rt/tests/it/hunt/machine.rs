@@ -32,7 +32,10 @@ struct Thread {
     ending: usize,
     clock: Clock,
     log: Vec<u32>,
-    has_arc: bool,
+    /// Its references of the shared `Arc`.
+    references: usize,
+    /// One of them is to be dropped next.
+    drops: bool,
 }
 
 #[derive(Clone)]
@@ -62,7 +65,7 @@ impl<'a> Machine<'a> {
         let mut threads = vec![Thread::default(); count];
         for (number, thread) in threads.iter_mut().enumerate() {
             thread.clock[number] = 1;
-            thread.has_arc = true;
+            thread.references = 1;
         }
         Self {
             program,
@@ -149,11 +152,12 @@ impl<'a> Machine<'a> {
         self.tick(thread);
     }
 
-    /// A reference to the shared value goes; the last one writes its cell.
+    /// A reference to the shared value goes, if there is one; the last one writes its cell.
     fn drop_arc(&mut self, thread: usize) {
-        if !std::mem::take(&mut self.threads[thread].has_arc) {
+        if self.threads[thread].references == 0 {
             return;
         }
+        self.threads[thread].references -= 1;
         let own = self.threads[thread].clock;
         if self.defect != Some(Defect::ArcWithoutRelease) {
             join(&mut self.arc.2, own);
@@ -199,6 +203,10 @@ impl<'a> Machine<'a> {
             self.tick(thread);
             return true;
         }
+        if std::mem::take(&mut self.threads[thread].drops) {
+            self.drop_arc(thread);
+            return true;
+        }
         let body = &self.program.threads[thread];
         let at = self.threads[thread].at;
         let Some(&op) = body.ops.get(at) else {
@@ -229,7 +237,7 @@ impl<'a> Machine<'a> {
             }
             return true;
         }
-        if self.threads[thread].has_arc {
+        if self.threads[thread].references > 0 {
             self.drop_arc(thread);
             return true;
         }
@@ -294,20 +302,47 @@ impl<'a> Machine<'a> {
                     self.threads[thread].log.push(98);
                 }
             }
-            Op::ArcWrite | Op::ArcRead if self.threads[thread].has_arc => {
+            Op::ArcDrop => self.drop_arc(thread),
+            Op::ArcUpgrade => {
+                let there = self.program.weak && self.arc.0 > 0;
+                if there {
+                    self.arc.0 += 1;
+                    join(&mut self.threads[thread].clock, self.arc.2);
+                    self.threads[thread].references += 1;
+                    self.threads[thread].drops = true;
+                }
+                self.threads[thread].log.push(u32::from(there));
+            }
+            // The rest is done with a reference.
+            _ if self.threads[thread].references == 0 => {}
+            Op::ArcWrite | Op::ArcRead => {
                 let writes = matches!(op, Op::ArcWrite);
                 let clock = self.threads[thread].clock;
                 self.race |= Self::touch(&mut self.arc.1, thread, &clock, writes);
             }
-            Op::ArcDrop => self.drop_arc(thread),
-            Op::ArcGetMut if self.threads[thread].has_arc && self.arc.0 == 1 => {
-                self.take_arc(thread);
+            Op::ArcClone => {
+                self.arc.0 += 1;
+                self.threads[thread].references += 1;
             }
-            Op::ArcUnwrap if self.threads[thread].has_arc && self.arc.0 == 1 => {
-                self.take_arc(thread);
-                (self.arc.0, self.threads[thread].has_arc) = (0, false);
+            Op::ArcCount => {
+                let count = self.arc.0 as u32;
+                self.threads[thread].log.push(count);
             }
-            Op::ArcWrite | Op::ArcRead | Op::ArcGetMut | Op::ArcUnwrap => {}
+            Op::ArcGetMut => {
+                let unique = self.arc.0 == 1 && !self.program.weak;
+                if unique {
+                    self.take_arc(thread);
+                }
+                self.threads[thread].log.push(u32::from(unique));
+            }
+            Op::ArcUnwrap => {
+                let unique = self.arc.0 == 1;
+                if unique {
+                    self.take_arc(thread);
+                    (self.arc.0, self.threads[thread].references) = (0, 0);
+                }
+                self.threads[thread].log.push(u32::from(unique));
+            }
         }
     }
 }

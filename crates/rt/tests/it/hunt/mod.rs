@@ -5,8 +5,9 @@
 //! with vector clocks written down from the definition of happens-before, and says which results
 //! there are and whether there is a data race. The same program runs as real code in a model; both
 //! must agree. What the programs are made of is what was once wrong: atomics made at one place (in
-//! a vector, in `Arc`s, in nodes on the heap), `Arc`s that are dropped, unwrapped or asked for
-//! their value, cells that are published, threads that panic and have destructors.
+//! a vector, in `Arc`s, on a stack, in nodes on the heap), `Arc`s that are cloned, dropped,
+//! upgraded, unwrapped or asked for their value or their count, cells that are published, threads
+//! that panic and have destructors.
 //!
 //! CI runs a slice. More: `MAZURKA_PROGRAMS=20000 MAZURKA_SEED=7 cargo test -p mazurka-rt --test
 //! it hunt:: -- --ignored`.
@@ -16,8 +17,11 @@ use std::ptr::null_mut;
 
 use mazurka_rt::cell::UnsafeCell;
 use mazurka_rt::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
-use mazurka_rt::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use mazurka_rt::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use mazurka_rt::{Algorithm, Builder, Memory, thread};
+
+use crate::hunting::{Compared, Hunt, Random, asked, for_load, for_store};
+use crate::hunting::{judged, message, numbered, tried};
 
 #[derive(Clone, Copy, Debug)]
 enum Op {
@@ -33,13 +37,17 @@ enum Op {
     Publish(Ordering),
     /// Reads the cell of the node that is published and adds 1 to its count.
     Consume(Ordering),
-    /// With the shared `Arc`: writes or reads its cell, drops the reference, or writes if it is the
-    /// only one.
+    /// With the shared `Arc`, if the thread has a reference: writes or reads its cell, clones or
+    /// drops the reference, asks for the count, or writes if it is the only one.
     ArcWrite,
     ArcRead,
+    ArcClone,
     ArcDrop,
+    ArcCount,
     ArcGetMut,
     ArcUnwrap,
+    /// Makes a reference of the weak one, if there is still a value, and drops it.
+    ArcUpgrade,
 }
 
 /// What a thread does; at its end, by a destructor, it adds 1 to some atomics.
@@ -55,11 +63,15 @@ struct Body {
 enum Place {
     Vector,
     Arcs,
+    /// Scoped threads borrow them.
+    Stack,
 }
 
 #[derive(Clone, Debug)]
 struct Program {
     place: Place,
+    /// Whether there is a weak reference to the shared `Arc`, until all threads have ended.
+    weak: bool,
     threads: Vec<Body>,
 }
 
@@ -81,23 +93,6 @@ fn releases(order: Ordering) -> bool {
         order,
         Ordering::Release | Ordering::AcqRel | Ordering::SeqCst
     )
-}
-
-/// An ordering as far as a load can have it, or a store.
-fn for_load(order: Ordering) -> Ordering {
-    match order {
-        Ordering::AcqRel => Ordering::Acquire,
-        Ordering::Release => Ordering::Relaxed,
-        other => other,
-    }
-}
-
-fn for_store(order: Ordering) -> Ordering {
-    match order {
-        Ordering::AcqRel => Ordering::Release,
-        Ordering::Acquire => Ordering::Relaxed,
-        other => other,
-    }
 }
 
 mod machine;
@@ -133,36 +128,40 @@ impl Drop for Slot {
 }
 
 #[derive(Clone)]
-struct Shared {
-    vector: Arc<Vec<AtomicU32>>,
-    arcs: Vec<Arc<AtomicU32>>,
-    place: Place,
-    lock: Arc<Mutex<u32>>,
-    published: Arc<AtomicPtr<Node>>,
+enum Atomics<'a> {
+    Vector(Arc<Vec<AtomicU32>>),
+    Arcs(Vec<Arc<AtomicU32>>),
+    Stack(&'a [AtomicU32; ATOMICS]),
 }
 
-impl Shared {
-    fn new(place: Place) -> Self {
+#[derive(Clone)]
+struct Shared<'a> {
+    atomics: Atomics<'a>,
+    lock: Arc<Mutex<u32>>,
+    published: Arc<AtomicPtr<Node>>,
+    weak: Option<std::sync::Arc<Weak<Slot>>>,
+}
+
+impl<'a> Shared<'a> {
+    fn new(atomics: Atomics<'a>, weak: Option<Weak<Slot>>) -> Self {
         Self {
-            vector: Arc::new((0..ATOMICS).map(|_| AtomicU32::new(0)).collect()),
-            arcs: (0..ATOMICS).map(|_| Arc::new(AtomicU32::new(0))).collect(),
-            place,
+            atomics,
             lock: Arc::new(Mutex::new(0)),
             published: Arc::new(AtomicPtr::new(null_mut())),
+            weak: weak.map(std::sync::Arc::new),
         }
     }
 
     fn atomic(&self, x: usize) -> &AtomicU32 {
-        match self.place {
-            Place::Vector => &self.vector[x],
-            Place::Arcs => &self.arcs[x],
+        match &self.atomics {
+            Atomics::Vector(all) => &all[x],
+            Atomics::Arcs(all) => &all[x],
+            Atomics::Stack(all) => &all[x],
         }
     }
 
     fn lock(&self, log: &mut Vec<u32>) -> MutexGuard<'_, u32> {
-        let result = self.lock.lock();
-        let poisoned = result.is_err();
-        let mut guard = result.unwrap_or_else(PoisonError::into_inner);
+        let (mut guard, poisoned) = judged(self.lock.lock());
         *guard += 1;
         log.push(*guard + 10 * u32::from(poisoned));
         guard
@@ -170,7 +169,7 @@ impl Shared {
 
     /// Runs an operation that leaves no guard.
     #[allow(unsafe_code)]
-    fn run(&self, op: Op, slot: &mut Option<Arc<Slot>>, log: &mut Vec<u32>) {
+    fn run(&self, op: Op, slots: &mut Vec<Arc<Slot>>, log: &mut Vec<u32>) {
         match op {
             Op::Load(x, order) => log.push(self.atomic(x).load(for_load(order))),
             Op::Store(x, value, order) => self.atomic(x).store(value, for_store(order)),
@@ -180,22 +179,13 @@ impl Shared {
                 let result = self.atomic(x).compare_exchange(0, new, order, failure);
                 log.push(result.unwrap_or_else(|old| 100 + old));
             }
-            Op::TryLock => {
-                let (guard, poisoned) = match self.lock.try_lock() {
-                    Ok(guard) => (Some(guard), false),
-                    Err(mazurka_rt::sync::TryLockError::Poisoned(error)) => {
-                        (Some(error.into_inner()), true)
-                    }
-                    Err(mazurka_rt::sync::TryLockError::WouldBlock) => (None, false),
-                };
-                match guard {
-                    Some(mut guard) => {
-                        *guard += 1;
-                        log.push(*guard + 10 * u32::from(poisoned));
-                    }
-                    None => log.push(HELD),
+            Op::TryLock => match tried(self.lock.try_lock()) {
+                Some((mut guard, poisoned)) => {
+                    *guard += 1;
+                    log.push(*guard + 10 * u32::from(poisoned));
                 }
-            }
+                None => log.push(HELD),
+            },
             Op::Publish(order) => {
                 let node = Node {
                     value: UnsafeCell::new(7),
@@ -216,29 +206,40 @@ impl Shared {
                     None => log.push(98),
                 }
             }
-            Op::ArcWrite => slot.iter().for_each(|slot| slot.write()),
-            Op::ArcRead => slot.iter().for_each(|slot| {
-                slot.0.with(|_| ());
-            }),
-            Op::ArcDrop => *slot = None,
+            Op::ArcUpgrade => {
+                let slot = self.weak.as_ref().and_then(|weak| weak.upgrade());
+                log.push(u32::from(slot.is_some()));
+            }
+            Op::ArcDrop => drop(slots.pop()),
+            _ if slots.is_empty() => {}
+            Op::ArcWrite => slots[0].write(),
+            Op::ArcRead => slots[0].0.with(|_| ()),
+            Op::ArcClone => slots.push(slots[0].clone()),
+            Op::ArcCount => log.push(Arc::strong_count(&slots[0]) as u32),
             Op::ArcGetMut => {
-                if let Some(slot) = slot.as_mut().and_then(Arc::get_mut) {
+                let slot = Arc::get_mut(&mut slots[0]);
+                log.push(u32::from(slot.is_some()));
+                if let Some(slot) = slot {
                     *slot.0.get_mut() += 1;
                 }
             }
-            Op::ArcUnwrap => *slot = slot.take().and_then(|slot| Arc::try_unwrap(slot).err()),
+            Op::ArcUnwrap => {
+                let slot = Arc::try_unwrap(slots.remove(0));
+                log.push(u32::from(slot.is_ok()));
+                slots.extend(slot.err());
+            }
             Op::Lock | Op::Unlock => unreachable!("they leave a guard"),
         }
     }
 }
 
 /// The destructor of a thread: what it had of the shared `Arc` goes after it.
-struct AtEnd {
-    shared: Shared,
+struct AtEnd<'a> {
+    shared: Shared<'a>,
     adds: Vec<usize>,
 }
 
-impl Drop for AtEnd {
+impl Drop for AtEnd<'_> {
     fn drop(&mut self) {
         for &x in &self.adds {
             self.shared.atomic(x).fetch_add(1, Ordering::SeqCst);
@@ -246,8 +247,11 @@ impl Drop for AtEnd {
     }
 }
 
-fn thread_of(body: &Body, shared: Shared, slot: Arc<Slot>, log: &std::sync::Mutex<Vec<u32>>) {
-    let mut slot = Some(slot);
+/// What a thread has seen; threads of a model run one at a time.
+type Log = std::sync::Arc<std::sync::Mutex<Vec<u32>>>;
+
+fn thread_of(body: &Body, shared: Shared<'_>, slot: Arc<Slot>, log: &Log) {
+    let mut slots = vec![slot];
     let at_end = AtEnd {
         shared,
         adds: body.at_end.clone(),
@@ -259,7 +263,7 @@ fn thread_of(body: &Body, shared: Shared, slot: Arc<Slot>, log: &std::sync::Mute
         match op {
             Op::Lock => guard = Some(shared.lock(&mut seen)),
             Op::Unlock => guard = None,
-            op => shared.run(op, &mut slot, &mut seen),
+            op => shared.run(op, &mut slots, &mut seen),
         }
         log.lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -272,42 +276,70 @@ fn thread_of(body: &Body, shared: Shared, slot: Arc<Slot>, log: &std::sync::Mute
 }
 
 fn real(program: &Program) -> Outcome {
-    let shared = Shared::new(program.place);
-    let slot = Arc::new(Slot(UnsafeCell::new(0)));
-    let logs: Vec<std::sync::Arc<std::sync::Mutex<Vec<u32>>>> =
-        program.threads.iter().map(|_| Default::default()).collect();
-    let mut handles = Vec::new();
-    for (body, log) in program.threads.iter().zip(&logs) {
-        let (body, log) = (body.clone(), log.clone());
-        let (shared, slot) = (shared.clone(), slot.clone());
-        handles.push(thread::spawn(move || thread_of(&body, shared, slot, &log)));
-    }
-    drop(slot);
-    let ends: Vec<bool> = handles.into_iter().map(|one| one.join().is_err()).collect();
-    let logs = logs
-        .iter()
-        .map(|log| log.lock().unwrap_or_else(PoisonError::into_inner).clone());
-    let mut values: Vec<u32> = (0..ATOMICS)
-        .map(|x| shared.atomic(x).load(Ordering::SeqCst))
-        .collect();
-    values.push(*shared.lock.lock().unwrap_or_else(PoisonError::into_inner));
-    (logs.zip(ends).collect(), values)
+    let new = || AtomicU32::new(0);
+    let stack: [AtomicU32; ATOMICS] = std::array::from_fn(|_| new());
+    let logs: Vec<Log> = program.threads.iter().map(|_| Log::default()).collect();
+    let (ends, values) = match program.place {
+        Place::Vector => {
+            let all = (0..ATOMICS).map(|_| new()).collect();
+            spawned(program, Atomics::Vector(Arc::new(all)), &logs)
+        }
+        Place::Arcs => {
+            let all = (0..ATOMICS).map(|_| Arc::new(new())).collect();
+            spawned(program, Atomics::Arcs(all), &logs)
+        }
+        Place::Stack => scoped(program, Atomics::Stack(&stack), &logs),
+    };
+    let log_of = |log: &Log| log.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    (logs.iter().map(log_of).zip(ends).collect(), values)
 }
 
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) as usize % n
+/// What the threads do, and what they share.
+fn bodies<'a>(
+    program: &Program,
+    atomics: Atomics<'a>,
+    logs: &[Log],
+) -> (Vec<impl FnOnce() + use<'a>>, Shared<'a>) {
+    let slot = Arc::new(Slot(UnsafeCell::new(0)));
+    let shared = Shared::new(atomics, program.weak.then(|| Arc::downgrade(&slot)));
+    let mut slots = vec![slot];
+    while slots.len() < program.threads.len() {
+        let again = slots[0].clone();
+        slots.push(again);
     }
+    let each = program.threads.iter().zip(logs).zip(slots);
+    let bodies = each.map(|((body, log), slot)| {
+        let (body, log, shared) = (body.clone(), log.clone(), shared.clone());
+        move || thread_of(&body, shared, slot, &log)
+    });
+    (bodies.collect(), shared)
+}
 
-    fn order(&mut self) -> Ordering {
-        use Ordering::{AcqRel, Relaxed, SeqCst};
-        [SeqCst, SeqCst, AcqRel, Relaxed][self.below(4)]
-    }
+/// Whether threads have ended by a panic, and the values at the end.
+type Ends = (Vec<bool>, Vec<u32>);
+
+fn spawned(program: &Program, atomics: Atomics<'static>, logs: &[Log]) -> Ends {
+    let (bodies, shared) = bodies(program, atomics, logs);
+    let handles: Vec<_> = bodies.into_iter().map(thread::spawn).collect();
+    let ended = handles.into_iter().map(|one| one.join().is_err());
+    (ended.collect(), values(&shared))
+}
+
+fn scoped(program: &Program, atomics: Atomics<'_>, logs: &[Log]) -> Ends {
+    let (bodies, shared) = bodies(program, atomics, logs);
+    let ends = thread::scope(|scope| {
+        let handles: Vec<_> = bodies.into_iter().map(|body| scope.spawn(body)).collect();
+        let ended = handles.into_iter().map(|one| one.join().is_err());
+        ended.collect()
+    });
+    (ends, values(&shared))
+}
+
+fn values(shared: &Shared<'_>) -> Vec<u32> {
+    let atomics = (0..ATOMICS).map(|x| shared.atomic(x).load(Ordering::SeqCst));
+    let mut values: Vec<u32> = atomics.collect();
+    values.push(*judged(shared.lock.lock()).0);
+    values
 }
 
 /// Each kind of program has its own operations, so that they have something to do with each other.
@@ -318,8 +350,9 @@ fn op(random: &mut Random, kind: usize) -> Op {
         (1, 0 | 1) => Op::Publish(order),
         (1, 2 | 3) => Op::Consume(order),
         (2, 0) => Op::ArcWrite,
-        (2, 1) => Op::ArcDrop,
+        (2, 1) => [Op::ArcDrop, Op::ArcDrop, Op::ArcClone][random.below(3)],
         (2, 2) => [Op::ArcGetMut, Op::ArcUnwrap, Op::ArcRead][random.below(3)],
+        (2, 3) => [Op::ArcCount, Op::ArcUpgrade][random.below(2)],
         (3, 0) => Op::TryLock,
         (_, 0 | 1) => Op::Load(x, order),
         (_, 2) => Op::Store(x, value, order),
@@ -332,15 +365,6 @@ fn body(random: &mut Random, kind: usize, most: usize) -> Body {
     let mut ops: Vec<Op> = (0..1 + random.below(most))
         .map(|_| op(random, kind))
         .collect();
-    // Which references are left when a thread asks for the value is not explored, so that what it
-    // does with its own reference afterwards must not depend on the answer.
-    let asks = |op: &Op| matches!(op, Op::ArcGetMut | Op::ArcUnwrap);
-    let after = ops.iter().position(asks).map_or(ops.len(), |at| at + 1);
-    for op in &mut ops[after..] {
-        if asks(op) || matches!(op, Op::ArcWrite | Op::ArcRead) {
-            *op = Op::ArcDrop;
-        }
-    }
     let locks =
         kind != 2 && random.below(2) == 0 && !ops.iter().any(|op| matches!(op, Op::TryLock));
     let panics = kind == 3 && random.below(2) == 0;
@@ -365,7 +389,8 @@ fn program(random: &mut Random) -> Program {
     let threads = 2 + random.below(2);
     let most = if threads == 2 { 4 } else { 2 };
     Program {
-        place: [Place::Vector, Place::Arcs][random.below(2)],
+        place: [Place::Vector, Place::Arcs, Place::Stack][random.below(3)],
+        weak: random.below(2) == 0,
         threads: (0..threads).map(|_| body(random, kind, most)).collect(),
     }
 }
@@ -400,12 +425,7 @@ fn found(program: &Program, memory: Memory) -> Option<Result<Found, String>> {
             deadlock: found.deadlocks > 0,
             results: found.results.into_iter().collect(),
         })),
-        Err(error) => {
-            let message = error
-                .downcast::<String>()
-                .map_or_else(|_| "?".into(), |text| *text);
-            Some(Err(message))
-        }
+        Err(error) => Some(Err(message(error))),
     }
 }
 
@@ -427,14 +447,14 @@ fn compare(expected: &Verdict, found: Result<Found, String>) -> Result<bool, Str
 }
 
 /// What the crate and the interpreter disagree about; none if it is too much to run.
-fn disagreement(program: &Program) -> Option<Result<bool, String>> {
+fn disagreement(program: &Program) -> Compared {
     let expected = expected(Machine::new(program))?;
     Some(compare(&expected, found(program, Memory::Sc)?))
 }
 
 /// What is missing under C++20's orderings, which allow all that sequential consistency does; none
 /// if it is too much to run, or refused.
-fn missing(program: &Program) -> Option<Result<bool, String>> {
+fn missing(program: &Program) -> Compared {
     let expected = expected(Machine::new(program))?;
     let found = match found(program, Memory::Rc11)? {
         Ok(found) => found,
@@ -451,61 +471,41 @@ fn missing(program: &Program) -> Option<Result<bool, String>> {
     })
 }
 
-/// Removes operations as long as the rest is still wrong.
-fn least(
-    mut program: Program,
-    mut how: String,
-    disagreement: impl Fn(&Program) -> Option<Result<bool, String>>,
-) -> (Program, String) {
-    'smaller: loop {
-        for thread in 0..program.threads.len() {
-            for op in 0..program.threads[thread].ops.len() {
-                let mut less = program.clone();
-                let removed = less.threads[thread].ops.remove(op);
-                if matches!(removed, Op::Lock | Op::Unlock) {
-                    continue;
-                }
-                if let Some(Err(still)) = disagreement(&less) {
-                    (program, how) = (less, still);
-                    continue 'smaller;
-                }
-            }
-        }
-        return (program, how);
-    }
-}
-
-/// The program of this number.
-fn numbered(seed: u64, number: u64) -> Program {
-    let mut random = Random((seed << 32 | number) * 2 + 1);
-    for _ in 0..8 {
-        random.below(2);
-    }
-    program(&mut random)
-}
-
 /// How many programs CI looks at.
 const SLICE: u64 = 300;
 
-fn hunt(seed: u64, programs: u64, disagreement: impl Fn(&Program) -> Option<Result<bool, String>>) {
-    let (mut compared, mut races) = (0, 0);
-    for number in 0..programs {
-        let program = numbered(seed, number);
-        match disagreement(&program) {
-            None => {}
-            Some(Ok(race)) => (compared, races) = (compared + 1, races + u64::from(race)),
-            Some(Err(how)) => {
-                let (program, how) = least(program, how, &disagreement);
-                panic!("seed {seed}, program {number}: {program:#?}\n{how}");
+/// Programs with a way to compare; marked are those with a race.
+struct By(fn(&Program) -> Compared);
+
+impl Hunt for By {
+    type Program = Program;
+
+    fn program(&self, random: &mut Random) -> Program {
+        program(random)
+    }
+
+    fn compare(&self, program: &Program) -> Compared {
+        (self.0)(program)
+    }
+
+    fn smaller(&self, program: &Program) -> Vec<Program> {
+        let mut all = Vec::new();
+        for (thread, body) in program.threads.iter().enumerate() {
+            for (at, op) in body.ops.iter().enumerate() {
+                if !matches!(op, Op::Lock | Op::Unlock) {
+                    let mut less = program.clone();
+                    less.threads[thread].ops.remove(at);
+                    all.push(less);
+                }
             }
         }
+        all
     }
-    println!("seed {seed}: {programs} programs, {compared} compared, {races} with a race");
-    assert!(compared * 2 > programs && races * 100 > programs);
 }
 
-fn variable(name: &str) -> Option<u64> {
-    std::env::var(name).ok()?.parse().ok()
+fn hunt(seed: u64, programs: u64, compare: fn(&Program) -> Compared) {
+    let hunted = By(compare).run(seed, programs);
+    assert!(hunted.compared * 2 > programs && hunted.marked * 100 > programs);
 }
 
 #[test]
@@ -522,8 +522,7 @@ fn a_slice_under_rc11() {
 #[test]
 #[ignore = "long: MAZURKA_PROGRAMS and MAZURKA_SEED say how many and which"]
 fn many() {
-    let seed = variable("MAZURKA_SEED").unwrap_or(1);
-    let programs = variable("MAZURKA_PROGRAMS").unwrap_or(5000);
+    let (seed, programs) = asked();
     hunt(seed, programs, disagreement);
     hunt(seed, programs, missing);
 }

@@ -10,7 +10,7 @@ use super::*;
 /// The first program for which the wrong answer is not accepted, from 1.
 fn caught(name: &str, wrong: impl Fn(&Program) -> Option<Result<Found, String>>) {
     let sees = |number: &u64| {
-        let program = numbered(1, *number);
+        let program = program(&mut numbered(1, *number));
         let Some(expected) = expected(Machine::new(&program)) else {
             return false;
         };
@@ -76,7 +76,7 @@ fn a_divergence_that_is_none_is_caught() {
 #[test]
 fn the_interpreter_agrees_with_itself() {
     for number in 0..SLICE / 2 {
-        let program = numbered(1, number);
+        let program = program(&mut numbered(1, number));
         let Some(verdict) = expected(Machine::new(&program)) else {
             continue;
         };

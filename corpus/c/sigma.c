@@ -1,0 +1,24 @@
+// Each thread counts in a cell of its own. Wrong: the cells come from a shared index.
+// case: verified
+// case: -DWRONG violated assertion
+#include "task.h"
+#define THREADS 3
+
+static int cells[THREADS], next;
+
+static void *count(void *p) {
+#ifdef WRONG
+    cells[next] = 1;
+    next++;
+#else
+    cells[(long)p] = 1;
+#endif
+    return p;
+}
+
+int main(void) {
+    int sum = 0;
+    TOGETHER(THREADS, count);
+    for (int k = 0; k < THREADS; k++) sum += cells[k];
+    assert(sum == THREADS);
+}

@@ -1,0 +1,583 @@
+//! Programs under a memory model: their accesses become events of an execution graph.
+//!
+//! `mazurka-memory` decides what each access gives; a thread announces one ([`act`]) and is
+//! suspended until the engine answers. Addresses are the same in every run, so the value of a
+//! location is what the program keeps there. Threads are answered in an order that extends
+//! po ∪ rf, so plain memory holds the only value that a race-free read can have.
+//!
+//! - *Atomics.* The shim says what an update writes, so the engine knows it before. What is read is
+//!   put into real memory, where the shim finds it.
+//! - *Plain accesses* are events where two threads touch a place, one of them writing, or where the
+//!   place is accessed atomically, too. Which places these are is found out: the search starts
+//!   again when it meets a new one. All others commute. A plain write is announced after it has
+//!   been made, when its value is there; no thread has run in between.
+//! - *Before the first thread is started* nothing is an event: what is in memory then is where
+//!   locations start, unless values are chosen before (`eager`).
+//! - *Loops that spin.* A thread that comes back to a read with the same stack and registers would
+//!   do the same again if it read the same again. Which of the reads of the round is the first to
+//!   give another value is a choice; that one becomes an await of the engine, and an execution in
+//!   which an earlier one differs is left to another choice.
+//!
+//! `objects.rs` has mutexes, condition variables and threads, `program.rs` the program of the
+//! engine.
+
+mod objects;
+mod program;
+
+use std::collections::BTreeSet;
+
+use mazurka_core::ProcessId;
+use mazurka_memory::{Action, Effect, Loc, MemoryOrder, Value};
+use rustc_hash::FxHashMap;
+
+use crate::access::{FENCE, LOAD, STORE, check, refuse, rest, suspend};
+use crate::calls::OPERAND_ENTRIES;
+use crate::world::{Life, Pending, Until, World, world};
+use crate::{Stop, heap};
+
+pub(crate) use objects::{ask, spawn};
+pub use program::{Told, WeakProgram};
+
+/// The number of a compare-exchange among the updates.
+const COMPARE: u32 = 7;
+
+/// What a memory model needs to know of a program.
+#[derive(Default)]
+pub(crate) struct Weak {
+    /// Whether there is one.
+    pub on: bool,
+    /// Which threads touch each granule of eight bytes.
+    touched: FxHashMap<usize, Vec<Touch>>,
+    /// Where places begin and end.
+    cuts: BTreeSet<usize>,
+    /// The cell of a place and its size, by its address.
+    places: FxHashMap<usize, (usize, u32)>,
+}
+
+impl Weak {
+    /// Forgets the numbers of places.
+    pub fn forget(&mut self) {
+        self.places.clear();
+        self.touched.clear();
+    }
+}
+
+/// Who touches some bytes of a granule, and how.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Touch {
+    thread: u32,
+    mask: u8,
+    writes: bool,
+    atomic: bool,
+}
+
+/// The part of a thread's state that only a memory model needs.
+#[derive(Default)]
+pub(crate) struct Asking {
+    /// What it has announced.
+    pub(super) action: Option<Action>,
+    pub(super) rule: Rule,
+    /// What the engine has answered.
+    pub(super) answer: Value,
+    /// Plain writes that are made and not announced: the cell, the place and where.
+    written: Vec<(u32, (usize, usize), usize)>,
+    /// The number of its waits for a token.
+    waits: u32,
+    pub(super) round: Round,
+    /// The failure that has halted it.
+    pub failure: u32,
+    /// Whether it was halted because another execution stands for this one.
+    pub(super) in_vain: bool,
+}
+
+impl Asking {
+    /// It has changed something, so it does not spin.
+    pub fn leave_round(&mut self) {
+        self.round.open = false;
+    }
+
+    pub fn reset(&mut self) {
+        (self.action, self.rule) = (None, Rule::Nothing);
+        (self.failure, self.in_vain) = (0, false);
+        self.written.clear();
+        self.waits = 0;
+        self.round = Round::default();
+    }
+}
+
+/// A round of a loop that spins, which is made again.
+#[derive(Default)]
+pub(super) struct Round {
+    /// What it has read.
+    pub reads: Vec<(u32, Value)>,
+    /// How many of these it has read again.
+    next: usize,
+    /// The one that is the first to differ.
+    pub chosen: usize,
+    /// Whether it has not come there yet.
+    pub open: bool,
+}
+
+/// What a pending update or await does with a value that it reads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Rule {
+    #[default]
+    Nothing,
+    /// A load in a loop that spins waits for another value.
+    Differs(Value),
+    /// An update of an atomic, which may wait for another value.
+    Update {
+        number: u32,
+        operand: i64,
+        expected: i64,
+        size: usize,
+        stale: Option<Value>,
+    },
+    /// A semaphore, or a lock of one kind or another: see `objects.rs`.
+    Object(objects::Move),
+}
+
+impl Rule {
+    /// What the access does if it reads this.
+    pub fn effect(self, read: Value) -> Effect {
+        match self {
+            Self::Nothing => Effect::Keep,
+            Self::Differs(seen) if read == seen => Effect::Wait,
+            Self::Differs(_) => Effect::Keep,
+            Self::Update {
+                number,
+                operand,
+                expected,
+                size,
+                stale,
+            } => {
+                let new = match number {
+                    0 => Some(operand),
+                    1 => Some(read.wrapping_add(operand)),
+                    2 => Some(read.wrapping_sub(operand)),
+                    3 => Some(read & operand),
+                    4 => Some(read | operand),
+                    5 => Some(read ^ operand),
+                    6 => Some(!(read & operand)),
+                    _ => (read == expected).then_some(operand),
+                };
+                let new = new.map(|new| masked(new, size));
+                let changes = new.is_some_and(|new| new != read);
+                match new {
+                    _ if !changes && stale == Some(read) => Effect::Wait,
+                    Some(new) => Effect::Write(new),
+                    None => Effect::Keep,
+                }
+            }
+            Self::Object(moves) => moves.effect(read),
+        }
+    }
+}
+
+/// An atomic access or a fence, as the shim announces it.
+pub(crate) struct Atomic {
+    pub address: usize,
+    pub size: usize,
+    pub op: u32,
+    /// Which update it is.
+    pub update: u32,
+    pub order: i32,
+}
+
+/// How the engine names an order of C11.
+fn order_of(order: i32) -> MemoryOrder {
+    match order {
+        0 => MemoryOrder::Relaxed,
+        1 | 2 => MemoryOrder::Acquire,
+        3 => MemoryOrder::Release,
+        4 => MemoryOrder::AcqRel,
+        _ => MemoryOrder::SeqCst,
+    }
+}
+
+/// The low bytes of a number.
+fn masked(value: i64, size: usize) -> i64 {
+    match size {
+        0..8 => value & ((1 << (8 * size)) - 1),
+        _ => value,
+    }
+}
+
+/// The number at a place of at most eight bytes.
+fn bits_at(address: usize, size: usize) -> i64 {
+    let mut bytes = [0; 8];
+    // SAFETY: the program accesses this memory itself.
+    unsafe { std::ptr::copy_nonoverlapping(address as *const u8, bytes.as_mut_ptr(), size) };
+    i64::from_le_bytes(bytes)
+}
+
+fn put_bits(address: usize, size: usize, bits: i64) {
+    let bytes = bits.to_le_bytes();
+    // SAFETY: as above; the bits are those that the access of the program gives.
+    unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), address as *mut u8, size) };
+}
+
+/// What the shim says beside the address: the operand, what is expected, the order of a failure.
+fn operands() -> (i64, i64, i32) {
+    // SAFETY: the table is mapped (`load`).
+    let [operand, expected, failure] = unsafe { *(OPERAND_ENTRIES as *const [i64; 3]) };
+    (operand, expected, failure as i32)
+}
+
+/// Announces an access of the current thread and waits for the engine's answer.
+fn act(pending: Pending, action: Action, rule: Rule) -> Value {
+    let asking = &mut world().me().asking;
+    (asking.action, asking.rule) = (Some(action), rule);
+    suspend(pending);
+    let asking = &mut world().me().asking;
+    (asking.action, asking.rule) = (None, Rule::Nothing);
+    asking.answer
+}
+
+/// Announces the plain writes that the current thread has made.
+pub(crate) fn flush() {
+    while let Some((cell, (address, size), pc)) = {
+        let written = &mut world().me().asking.written;
+        (!written.is_empty()).then(|| written.remove(0))
+    } {
+        let action = Action::Write {
+            loc: Loc(cell),
+            order: MemoryOrder::Plain,
+            value: bits_at(address, size),
+        };
+        act(Pending::new("write", address, pc), action, Rule::Nothing);
+    }
+}
+
+impl World {
+    /// Whether accesses are events: there is more than one thread, or was.
+    pub(super) fn counts(&self) -> bool {
+        self.started > 1 || self.learned.eager
+    }
+
+    /// Notes who touches memory. Where that matters the search starts again.
+    fn touch(&mut self, (address, size): (usize, usize), writes: bool, atomic: bool) {
+        let (mut at, end) = (address, address.saturating_add(size));
+        while at < end {
+            let next = ((at | 7) + 1).min(end);
+            let mask = (((1u16 << (next - at)) - 1) << (at & 7)) as u8;
+            let touch = Touch {
+                thread: self.current.0,
+                mask,
+                writes,
+                atomic,
+            };
+            let known = self.weak.touched.entry(at >> 3).or_default();
+            if !known.contains(&touch) {
+                let matters = known.iter().any(|other| {
+                    other.mask & mask != 0
+                        && (other.writes || writes)
+                        && !(other.atomic && atomic)
+                        && (other.thread != touch.thread || other.atomic != atomic)
+                });
+                known.push(touch);
+                if matters {
+                    let bytes = (at..next).filter(|&byte| self.learned.shared.insert(byte));
+                    if bytes.count() > 0 {
+                        self.stop.get_or_insert(Stop::Restart);
+                    }
+                }
+            }
+            at = next;
+        }
+    }
+
+    fn is_event(&self, (address, size): (usize, usize)) -> bool {
+        let shared = &self.learned.shared;
+        !shared.is_empty() && (address..address + size).any(|byte| shared.contains(&byte))
+    }
+
+    /// The places that an access consists of, each with its cell.
+    fn parts(&mut self, (address, size): (usize, usize)) -> Vec<(u32, (usize, usize))> {
+        let end = address + size;
+        for cut in [address, end] {
+            if self.weak.cuts.insert(cut) {
+                // A place that it cuts in two was known as one.
+                let within = |(&start, &(size, _)): (&usize, &(usize, u32))| {
+                    start < cut && cut < start + size
+                };
+                if self.weak.places.iter().any(within) {
+                    self.stop.get_or_insert(Stop::Restart);
+                }
+            }
+        }
+        let cuts: Vec<usize> = self.weak.cuts.range(address..=end).copied().collect();
+        let place = |ends: &[usize]| (ends[0], ends[1] - ends[0]);
+        let places: Vec<_> = cuts.windows(2).map(place).collect();
+        places
+            .into_iter()
+            .map(|place| (self.cell_of(place), place))
+            .collect()
+    }
+
+    fn cell_of(&mut self, (address, size): (usize, usize)) -> u32 {
+        if let Some(&(known, cell)) = self.weak.places.get(&address)
+            && known == size
+        {
+            return cell;
+        }
+        let cell = self.new_cell(address);
+        if size <= 8 {
+            self.cells[cell as usize].initial = bits_at(address, size);
+        }
+        self.weak.places.insert(address, (size, cell));
+        cell
+    }
+}
+
+/// The cell of an atomic access.
+fn atomic_cell(place: (usize, usize), pc: usize) -> u32 {
+    match world().parts(place)[..] {
+        [(cell, _)] => cell,
+        _ => refuse(
+            "accesses of different sizes to one atomic, under a memory model".to_owned(),
+            pc,
+        ),
+    }
+}
+
+/// Halts the current thread in an execution that another one stands for.
+fn leave_to_another() -> ! {
+    let world = world();
+    (world.me().life, world.me().asking.in_vain) = (Life::Discarded, true);
+    rest()
+}
+
+/// What the next read of a cell must not give, if the thread is where a round has to differ.
+fn stale(cell: u32) -> Option<Value> {
+    let round = &mut world().me().asking.round;
+    let at = round.next;
+    match round.reads.get(at) {
+        Some(&(known, seen)) if round.open && known == cell && at == round.chosen => Some(seen),
+        _ => None,
+    }
+}
+
+/// Notes what the current thread has read.
+fn has_read(cell: u32, value: Value) {
+    let me = world().me();
+    let round = &mut me.asking.round;
+    if round.open {
+        let differs = round.reads.get(round.next) != Some(&(cell, value));
+        let at_choice = round.next == round.chosen;
+        round.next += 1;
+        round.open = !at_choice && round.next < round.reads.len();
+        if differs && !at_choice {
+            leave_to_another();
+        }
+    }
+    world().me().spin.read(cell, value);
+}
+
+/// The current thread has changed something.
+fn progress() {
+    let me = world().me();
+    me.spin.progress();
+    me.asking.leave_round();
+}
+
+/// Whether the current thread spins. Then which of its reads is the first to differ is chosen.
+fn look_for_loop(pc: usize, (sp, registers): (usize, usize)) {
+    let world = world();
+    if world.me().asking.round.open || !world.spins(pc, sp, registers) {
+        return;
+    }
+    let reads = std::mem::take(&mut world.me().spin.waits_for);
+    let outcomes = reads.len() as u32;
+    world.me().asking.round = Round {
+        reads,
+        next: 0,
+        chosen: 0,
+        open: true,
+    };
+    if outcomes > 1 {
+        let pending = Pending::new("look again", 0, pc);
+        let chosen = act(pending, Action::Choice { outcomes }, Rule::Nothing);
+        self::world().me().asking.round.chosen = chosen as usize;
+    }
+}
+
+/// An atomic access or a fence.
+pub(crate) fn turn(atomic: &Atomic, pc: usize, stack: (usize, usize)) {
+    let (operand, expected, failure) = operands();
+    flush();
+    let world = world();
+    let &Atomic {
+        address, size, op, ..
+    } = atomic;
+    let order = order_of(atomic.order);
+    if !world.counts() {
+        if op != FENCE {
+            check(address, size, "accesses", pc);
+        }
+        return;
+    }
+    if op == FENCE {
+        if atomic.order != 0 {
+            let action = Action::Fence { order };
+            act(Pending::new("fence", 0, pc), action, Rule::Nothing);
+        }
+        return;
+    }
+    if address < 4096 {
+        return;
+    }
+    if op != STORE {
+        look_for_loop(pc, stack);
+    }
+    self::world().touch((address, size), op != LOAD, true);
+    let cell = atomic_cell((address, size), pc);
+    let loc = Loc(cell);
+    self::world().me().access = (cell, op, atomic.order);
+    let verb = match op {
+        LOAD => "load",
+        STORE => "store",
+        _ => "update",
+    };
+    let pending = Pending::new(verb, address, pc);
+    if op == STORE {
+        let value = masked(operand, size);
+        act(pending, Action::Write { loc, order, value }, Rule::Nothing);
+        check(address, size, "accesses", pc);
+        return progress();
+    }
+    let stale = stale(cell);
+    let pending = match stale {
+        Some(_) => pending.until(Until::Change),
+        None => pending,
+    };
+    let rule = Rule::Update {
+        number: atomic.update,
+        operand: masked(operand, size),
+        expected: masked(expected, size),
+        size,
+        stale,
+    };
+    let read = match (op, stale) {
+        (LOAD, None) => act(pending, Action::Read { loc, order }, Rule::Nothing),
+        (LOAD, Some(seen)) => act(pending, Action::Await { loc, order }, Rule::Differs(seen)),
+        _ => {
+            let failure = match atomic.update {
+                COMPARE => order_of(failure),
+                _ => MemoryOrder::Relaxed,
+            };
+            let action = Action::Update {
+                loc,
+                order,
+                failure,
+            };
+            act(pending, action, rule)
+        }
+    };
+    check(address, size, "accesses", pc);
+    put_bits(address, size, read);
+    match (op, rule.effect(read)) {
+        (LOAD, _) | (_, Effect::Keep | Effect::Wait) => has_read(cell, read),
+        (_, Effect::Write(new)) if new == read => has_read(cell, read),
+        _ => progress(),
+    }
+}
+
+/// A plain access.
+pub(crate) fn plain(place: (usize, usize), writes: bool, pc: usize) {
+    flush();
+    let (address, size) = place;
+    let verb = if writes { "writes to" } else { "reads" };
+    if address < 4096 {
+        let words = "segmentation fault: it uses a null pointer".to_owned();
+        crate::access::fail(mazurka_core::MishapKind::Failure, words, pc);
+    }
+    let world = world();
+    if !world.counts() {
+        return check(address, size, verb, pc);
+    }
+    world.touch(place, writes, false);
+    let own_stack =
+        heap::thread_of(address) == Some(world.current.index()) && heap::is_stack(address);
+    if writes && !own_stack {
+        progress();
+    }
+    if !self::world().is_event(place) {
+        return check(address, size, verb, pc);
+    }
+    let on_heap = heap::thread_of(address).is_some() && !heap::is_stack(address);
+    for (cell, (address, size)) in self::world().parts(place) {
+        let (loc, order) = (Loc(cell), MemoryOrder::Plain);
+        let pending = Pending::new(if writes { "write" } else { "read" }, address, pc);
+        if writes && size > 8 {
+            let action = Action::Write {
+                loc,
+                order,
+                value: 0,
+            };
+            act(pending, action, Rule::Nothing);
+            continue;
+        }
+        // A write to memory that may have been given back reads first: whether that races with
+        // giving it back must be known before the write.
+        if !writes || on_heap {
+            let value = act(pending, Action::Read { loc, order }, Rule::Nothing);
+            if size <= 8 {
+                put_bits(address, size, value);
+            }
+            if !writes {
+                has_read(cell, value);
+            }
+        }
+        if writes {
+            let written = &mut self::world().me().asking.written;
+            written.push((cell, (address, size), pc));
+        }
+    }
+    check(address, size, verb, pc);
+}
+
+/// A block is given back, which writes what is known of it.
+pub(crate) fn frees((address, size): (usize, usize), pc: usize) {
+    flush();
+    let world = world();
+    if !world.counts() {
+        return;
+    }
+    world.touch((address, size), true, false);
+    let places = world.weak.places.iter();
+    let inside = places.filter(|&(&start, &(length, _))| {
+        address <= start && start < address + size && world.is_event((start, length))
+    });
+    let mut inside: Vec<(usize, u32)> = inside.map(|(&start, &(_, cell))| (start, cell)).collect();
+    inside.sort_unstable();
+    for (start, cell) in inside {
+        let action = Action::Write {
+            loc: Loc(cell),
+            order: MemoryOrder::Plain,
+            value: 0,
+        };
+        act(Pending::new("free", start, pc), action, Rule::Nothing);
+    }
+}
+
+/// A value from `start` up to, but not including, `end`.
+pub(crate) fn choose(start: i64, end: i64, pc: usize) -> i64 {
+    let world = world();
+    if !world.counts() {
+        world.learned.eager = true;
+        world.stop.get_or_insert(Stop::Restart);
+        world.me().life = Life::Failed;
+        rest();
+    }
+    let Ok(outcomes) = u32::try_from(end.saturating_sub(start)) else {
+        refuse("a choice among too many values".to_owned(), pc)
+    };
+    let pending = Pending::new("choose", 0, pc);
+    start + act(pending, Action::Choice { outcomes }, Rule::Nothing)
+}
+
+/// The thread of the engine.
+fn thread(process: ProcessId) -> mazurka_memory::ThreadId {
+    mazurka_memory::ThreadId(process.0)
+}

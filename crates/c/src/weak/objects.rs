@@ -1,0 +1,437 @@
+//! Mutexes, condition variables, semaphores and threads under a memory model.
+//!
+//! Each is made of accesses to locations of its own, which are only as strong as what it promises.
+//! A mutex is a lock of the engine. A semaphore, a read-write lock, a barrier and `once` are numbers
+//! that updates change, which wait where the operation does. A condition variable has a list of
+//! waiting threads in the runtime's memory, and an update of its location orders what is done with
+//! the list, as in `mazurka-rt` (weak/wait.rs); a thread awaits a token of its own for each wait.
+
+use mazurka_core::{AccessKind, MishapKind};
+use mazurka_memory::{Action, Effect, Loc, MemoryOrder, Value};
+
+use super::{Rule, act, choose, flush, progress, thread};
+use crate::access::{fail, refuse};
+use crate::calls::Ask;
+use crate::objects::{ERRORCHECK, RECURSIVE, named, note, settled};
+use crate::world::{Pending, Request, Routine, Until, world};
+
+/// What an operation does with the number of its object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Move {
+    /// From this to that; else it waits, or does nothing.
+    FromTo(Value, Value, bool),
+    /// Down by one unless it is 0; else it waits, or does nothing.
+    Down(bool),
+    /// By so much.
+    By(Value),
+    /// One more reader, unless there is a writer, which is -1.
+    Reader(bool),
+    /// Not 0.
+    NotZero,
+    /// At least this.
+    AtLeast(Value),
+    /// To this.
+    To(Value),
+    /// Once: 0 to 1; it waits while it is 1.
+    Once,
+    /// One more turn; it waits while another thread holds its own.
+    Turn,
+    /// The same, and holds it.
+    HoldTurn,
+    /// Gives the turn that it holds back.
+    EndTurn,
+}
+
+impl Move {
+    pub fn effect(self, value: Value) -> Effect {
+        let otherwise = |waits: bool| match waits {
+            true => Effect::Wait,
+            false => Effect::Keep,
+        };
+        match self {
+            Self::FromTo(from, to, _) if value == from => Effect::Write(to),
+            Self::FromTo(_, _, waits) => otherwise(waits),
+            Self::Down(waits) if value == 0 => otherwise(waits),
+            Self::Down(_) => Effect::Write(value - 1),
+            Self::By(by) => Effect::Write(value + by),
+            Self::Reader(waits) if value < 0 => otherwise(waits),
+            Self::Reader(_) => Effect::Write(value + 1),
+            Self::NotZero if value == 0 => Effect::Wait,
+            Self::AtLeast(least) if value < least => Effect::Wait,
+            Self::NotZero | Self::AtLeast(_) => Effect::Keep,
+            Self::To(value) => Effect::Write(value),
+            Self::Once => match value {
+                0 => Effect::Write(1),
+                1 => Effect::Wait,
+                _ => Effect::Keep,
+            },
+            Self::Turn | Self::HoldTurn if value < 0 => Effect::Wait,
+            Self::Turn => Effect::Write(value + 1),
+            Self::HoldTurn => Effect::Write(-value - 1),
+            Self::EndTurn => Effect::Write(-value),
+        }
+    }
+}
+
+/// An update of an object. Returns what it was, and whether it was changed.
+fn update(cell: u32, order: MemoryOrder, moves: Move, pending: Pending) -> (Value, bool) {
+    let action = Action::Update {
+        loc: Loc(cell),
+        order,
+        failure: MemoryOrder::Acquire,
+    };
+    let value = act(pending, action, Rule::Object(moves));
+    (value, matches!(moves.effect(value), Effect::Write(_)))
+}
+
+/// What a thread asks for; none if it is the same as without a model.
+pub(crate) fn ask(what: Ask, one: i64, other: i64, pc: usize) -> Option<i64> {
+    flush();
+    let object = one as usize;
+    if !matches!(
+        what,
+        Ask::Malloc | Ask::Free | Ask::Size | Ask::Print | Ask::Self_ | Ask::KeyGet
+    ) {
+        progress();
+    }
+    let busy = |taken: bool| if taken { 0 } else { libc::EBUSY.into() };
+    let done = match what {
+        Ask::MutexLock => lock(object, other, pc),
+        Ask::MutexTrylock => try_lock(object, other, pc, libc::EBUSY),
+        Ask::MutexTimedlock => match choose(0, 2, pc) {
+            0 => lock(object, other, pc),
+            _ => try_lock(object, other, pc, libc::ETIMEDOUT),
+        },
+        Ask::MutexUnlock => unlock(object, other, pc),
+        Ask::CondWait => cond_wait(object, other as usize, pc),
+        Ask::CondSignal => signal(object, pc),
+        Ask::CondBroadcast => broadcast(object, pc),
+        Ask::CondTimedwait => refuse(
+            "a wait for a condition variable with a time limit, under a memory model".to_owned(),
+            pc,
+        ),
+        Ask::RwRead | Ask::RwTryread => {
+            busy(read_write(object, Move::Reader(what == Ask::RwRead), pc))
+        }
+        Ask::RwWrite | Ask::RwTrywrite => {
+            let moves = Move::FromTo(0, -1, what == Ask::RwWrite);
+            busy(read_write(object, moves, pc))
+        }
+        Ask::RwUnlock => rw_unlock(object, pc),
+        Ask::SemWait => down(object, true, 0, pc),
+        Ask::SemTrywait => down(object, false, libc::EAGAIN, pc),
+        Ask::SemTimedwait => match choose(0, 2, pc) {
+            0 => down(object, true, 0, pc),
+            _ => down(object, false, libc::ETIMEDOUT, pc),
+        },
+        Ask::SemPost => {
+            let cell = semaphore(object, pc);
+            let pending = Pending::new("sem_post", object, pc);
+            update(cell, MemoryOrder::Release, Move::By(1), pending);
+            0
+        }
+        Ask::SemValue => {
+            let (loc, order) = (Loc(semaphore(object, pc)), MemoryOrder::Acquire);
+            let pending = Pending::new("sem_getvalue", object, pc);
+            act(pending, Action::Read { loc, order }, Rule::Nothing)
+        }
+        Ask::Barrier => barrier(object, other, pc),
+        Ask::OnceEnter => {
+            let cell = flag(object, pc);
+            let pending = Pending::new("once", object, pc).until(Until::Once(cell));
+            let (_, first) = update(cell, MemoryOrder::Acquire, Move::Once, pending);
+            i64::from(first)
+        }
+        Ask::OnceLeave | Ask::OnceAbort => {
+            let cell = flag(object, pc);
+            let to = if what == Ask::OnceLeave { 2 } else { 0 };
+            let pending = Pending::new("once is done", object, pc);
+            update(cell, MemoryOrder::Release, Move::To(to), pending);
+            0
+        }
+        Ask::Join => join(one, pc),
+        Ask::AtomicBegin | Ask::AtomicEnd => {
+            refuse("atomic sections, which no memory model has".to_owned(), pc)
+        }
+        Ask::SemInit => {
+            let cell = settled(object, "uses a semaphore in", pc);
+            let pending = Pending::new("sem_init", object, pc);
+            update(cell, MemoryOrder::Relaxed, Move::To(other), pending);
+            0
+        }
+        _ => return None,
+    };
+    Some(done)
+}
+
+/// The cell of a lock, and whether the current thread holds it.
+fn of_lock(object: usize, pc: usize) -> (u32, bool) {
+    let cell = settled(object, "uses a lock in", pc);
+    let world = world();
+    let current = world.current;
+    let holder = world.cell(cell).holder;
+    (cell, holder.is_some_and(|(holder, _)| holder == current))
+}
+
+fn took(cell: u32, pc: usize) {
+    let world = world();
+    let current = world.current;
+    let lock = world.cell(cell);
+    (lock.holder, lock.depth) = (Some((current, pc)), 1);
+}
+
+fn lock(object: usize, kind: i64, pc: usize) -> i64 {
+    let (cell, mine) = of_lock(object, pc);
+    if mine && kind == ERRORCHECK {
+        return libc::EDEADLK.into();
+    }
+    if mine && kind == RECURSIVE {
+        world().cell(cell).depth += 1;
+        return 0;
+    }
+    relock(cell, object, pc);
+    0
+}
+
+fn relock(cell: u32, object: usize, pc: usize) {
+    let pending = Pending::new("lock", object, pc).on(AccessKind::Acquire, cell);
+    let pending = pending.until(Until::Lock(cell));
+    act(pending, Action::Lock { loc: Loc(cell) }, Rule::Nothing);
+    took(cell, pc);
+}
+
+fn try_lock(object: usize, kind: i64, pc: usize, otherwise: i32) -> i64 {
+    let (cell, mine) = of_lock(object, pc);
+    if mine && kind == RECURSIVE {
+        world().cell(cell).depth += 1;
+        return 0;
+    }
+    let pending = Pending::new("trylock", object, pc).on(AccessKind::Acquire, cell);
+    let moves = Move::FromTo(0, 1, false);
+    let (_, taken) = update(cell, MemoryOrder::Acquire, moves, pending);
+    if !taken {
+        note("it is held");
+        return otherwise.into();
+    }
+    took(cell, pc);
+    0
+}
+
+fn unlock(object: usize, kind: i64, pc: usize) -> i64 {
+    let (cell, mine) = of_lock(object, pc);
+    if !mine && (kind == ERRORCHECK || kind == RECURSIVE) {
+        return libc::EPERM.into();
+    }
+    if !mine {
+        let words = "unlocks a mutex that it does not hold".to_owned();
+        fail(MishapKind::Failure, words, pc);
+    }
+    if world().cell(cell).depth > 1 {
+        world().cell(cell).depth -= 1;
+        return 0;
+    }
+    give(cell, Pending::new("unlock", object, pc));
+    0
+}
+
+fn give(cell: u32, pending: Pending) {
+    let pending = pending.on(AccessKind::Release, cell);
+    world().cell(cell).holder = None;
+    act(pending, Action::Unlock { loc: Loc(cell) }, Rule::Nothing);
+}
+
+/// The token of a wait of a thread: a location of its own.
+fn token(thread: u32, wait: u32) -> u32 {
+    // No object of the program has such an address.
+    let address = usize::MAX - (1 << 32) - ((thread as usize) << 20) - wait as usize;
+    world().object(address)
+}
+
+fn cond_wait(object: usize, mutex: usize, pc: usize) -> i64 {
+    let cell = settled(object, "uses a condition variable in", pc);
+    let (lock, mine) = of_lock(mutex, pc);
+    if !mine {
+        let words = "waits for a condition variable with a mutex that it does not hold";
+        fail(MishapKind::Failure, words.to_owned(), pc);
+    }
+    let pending = Pending::new("cond_wait", object, pc);
+    update(cell, MemoryOrder::Relaxed, Move::Turn, pending);
+    let world = world();
+    let current = world.current;
+    world.me().asking.waits += 1;
+    let wait = world.me().asking.waits;
+    world.cell(cell).waiters.push(current);
+    let token = token(current.0, wait);
+    give(lock, Pending::new("unlock", mutex, pc));
+    let pending = Pending::new("wait to be notified", object, pc).until(Until::Token);
+    let action = Action::Await {
+        loc: Loc(token),
+        order: MemoryOrder::Acquire,
+    };
+    act(pending, action, Rule::Object(Move::NotZero));
+    relock(lock, mutex, pc);
+    0
+}
+
+/// Wakes a thread that has been taken from the list.
+fn wake(waiter: mazurka_core::ProcessId, pending: Pending) {
+    let wait = world().threads[waiter.index()].asking.waits;
+    let action = Action::Write {
+        loc: Loc(token(waiter.0, wait)),
+        order: MemoryOrder::Release,
+        value: 1,
+    };
+    act(pending, action, Rule::Nothing);
+}
+
+fn signal(object: usize, pc: usize) -> i64 {
+    let cell = settled(object, "uses a condition variable in", pc);
+    let pending = Pending::new("cond_signal", object, pc);
+    update(cell, MemoryOrder::Relaxed, Move::HoldTurn, pending);
+    let world = world();
+    let mut waiters = std::mem::take(&mut world.cell(cell).waiters);
+    waiters.sort_by(|&a, &b| world.table.path(a).cmp(world.table.path(b)));
+    let chosen = match waiters.len() {
+        0 => None,
+        1 => Some(0),
+        several => Some(choose(0, several as i64, pc) as usize),
+    };
+    let woken = chosen.map(|chosen| waiters.remove(chosen));
+    self::world().cell(cell).waiters = waiters;
+    update(cell, MemoryOrder::Relaxed, Move::EndTurn, pending);
+    if let Some(woken) = woken {
+        wake(woken, pending);
+    }
+    0
+}
+
+fn broadcast(object: usize, pc: usize) -> i64 {
+    let cell = settled(object, "uses a condition variable in", pc);
+    let pending = Pending::new("cond_broadcast", object, pc);
+    update(cell, MemoryOrder::Relaxed, Move::Turn, pending);
+    let world = world();
+    let mut waiters = std::mem::take(&mut world.cell(cell).waiters);
+    waiters.sort_by(|&a, &b| world.table.path(a).cmp(world.table.path(b)));
+    for waiter in waiters {
+        wake(waiter, pending);
+    }
+    0
+}
+
+/// Takes a read-write lock. Returns whether it did.
+fn read_write(object: usize, moves: Move, pc: usize) -> bool {
+    let cell = settled(object, "uses a lock in", pc);
+    let (verb, until) = match moves {
+        Move::Reader(_) => ("rdlock", Until::Read(cell)),
+        _ => ("wrlock", Until::Write(cell)),
+    };
+    let waits = matches!(moves, Move::Reader(true) | Move::FromTo(_, _, true));
+    let pending = Pending::new(verb, object, pc);
+    let pending = if waits { pending.until(until) } else { pending };
+    let (_, taken) = update(cell, MemoryOrder::Acquire, moves, pending);
+    let world = world();
+    let current = world.current;
+    let lock = world.cell(cell);
+    match moves {
+        _ if !taken => {}
+        Move::Reader(_) => lock.readers.push(current),
+        _ => lock.holder = Some((current, pc)),
+    }
+    taken
+}
+
+fn rw_unlock(object: usize, pc: usize) -> i64 {
+    let cell = settled(object, "uses a lock in", pc);
+    let world = world();
+    let current = world.current;
+    let lock = world.cell(cell);
+    let writes = lock.holder.is_some_and(|(holder, _)| holder == current);
+    let reads = lock.readers.iter().position(|&reader| reader == current);
+    let moves = match (writes, reads) {
+        (true, _) => {
+            lock.holder = None;
+            Move::To(0)
+        }
+        (_, Some(at)) => {
+            lock.readers.remove(at);
+            Move::By(-1)
+        }
+        _ => {
+            let words = "unlocks a read-write lock that it does not hold".to_owned();
+            fail(MishapKind::Failure, words, pc)
+        }
+    };
+    let pending = Pending::new("unlock", object, pc);
+    update(cell, MemoryOrder::Release, moves, pending);
+    0
+}
+
+/// The cell of a flag of `once`. A constructor may have set it, in memory.
+fn flag(object: usize, pc: usize) -> u32 {
+    let known = world().cells.len();
+    let cell = settled(object, "uses a flag in", pc);
+    if cell as usize >= known && super::bits_at(object, 1) != 0 {
+        world().cells[cell as usize].initial = 2;
+    }
+    cell
+}
+
+/// The cell of a semaphore.
+fn semaphore(object: usize, pc: usize) -> u32 {
+    settled(object, "uses a semaphore in", pc)
+}
+
+fn down(object: usize, waits: bool, otherwise: i32, pc: usize) -> i64 {
+    let cell = semaphore(object, pc);
+    let pending = Pending::new("sem_wait", object, pc);
+    let pending = match waits {
+        true => pending.until(Until::Count(object)),
+        false => pending,
+    };
+    let (_, taken) = update(cell, MemoryOrder::Acquire, Move::Down(waits), pending);
+    if taken { 0 } else { otherwise.into() }
+}
+
+fn barrier(object: usize, parties: i64, pc: usize) -> i64 {
+    let cell = settled(object, "uses a barrier in", pc);
+    let parties = parties.max(1);
+    let pending = Pending::new("barrier_wait", object, pc);
+    let (before, _) = update(cell, MemoryOrder::AcqRel, Move::By(1), pending);
+    let all = (before / parties + 1) * parties;
+    if before + 1 == all {
+        return 1;
+    }
+    let pending = Pending::new("wait at the barrier", object, pc);
+    let action = Action::Await {
+        loc: Loc(cell),
+        order: MemoryOrder::Acquire,
+    };
+    let pending = pending.until(Until::Barrier(cell, 0));
+    act(pending, action, Rule::Object(Move::AtLeast(all)));
+    0
+}
+
+fn join(handle: i64, pc: usize) -> i64 {
+    let other = named(handle, pc, "joins");
+    let pending = Pending::new("join", other.index(), pc).until(Until::Ended(other));
+    let child = thread(other);
+    act(pending, Action::Join { child }, Rule::Nothing);
+    let other = &mut world().threads[other.index()];
+    other.joined = true;
+    other.result as i64
+}
+
+/// Starts a thread.
+pub(crate) fn spawn(routine: Routine, detached: bool, pc: usize) {
+    flush();
+    progress();
+    // Which thread it is, `WeakProgram` knows.
+    let child = thread(world().current);
+    let pending = Pending::new("start a thread", 0, pc);
+    act(pending, Action::Spawn { child }, Rule::Nothing);
+    let world = world();
+    world.start = Some((routine, detached, pc));
+    let yielder = world.me().yielder;
+    // SAFETY: the yielder lives on the stack of the coroutine that this is called from.
+    unsafe { (*yielder).suspend(Request::Start) };
+}

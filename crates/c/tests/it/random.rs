@@ -1,0 +1,359 @@
+//! Random programs against an interpreter of interleavings that is written for them.
+//!
+//! Three generators: atomics and updates; locks, semaphores, plain variables behind locks and loops
+//! that wait; and plain variables that race. The interpreter goes through all states of all
+//! interleavings; the final states, the deadlocks and the failed assertions must be the same.
+//! Programs whose atomics are all sequentially consistent have the same under rc11.
+//!
+//! CI runs a slice. More: `MAZURKA_PROGRAMS=2000 MAZURKA_SEED=7 cargo test --release -p mazurka-c
+//! --test it random:: -- --ignored`.
+
+use std::collections::BTreeSet;
+
+use mazurka_core::Random;
+
+use crate::support::{How, explore, has_compiler};
+
+/// A step of a thread. `r` is its register; what it reads is added to three times `r`.
+#[derive(Clone, Copy, Debug)]
+enum Op {
+    Load(usize),
+    Store(usize, i64),
+    /// Stores the low bits of `r`.
+    Give(usize),
+    Add(usize, i64),
+    Exchange(usize, i64, i64),
+    Lock(usize),
+    TryLock(usize),
+    Unlock(usize),
+    Post,
+    Wait,
+    /// Waits until a variable has this value.
+    Spin(usize, i64),
+    /// Leaves out the next one if `r` is odd.
+    SkipIfOdd,
+    /// `r` is not this.
+    Assert(i64),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Atomics,
+    Locks,
+    Races,
+}
+
+const VARIABLES: usize = 3;
+
+struct Program {
+    kind: Kind,
+    threads: Vec<Vec<Op>>,
+}
+
+fn generate(kind: Kind, random: &mut Random) -> Program {
+    let threads = 2 + random.below(2) as usize;
+    let length = if threads == 2 { 4 } else { 3 };
+    let thread = |random: &mut Random| match kind {
+        Kind::Atomics => atomics(random, length),
+        Kind::Races => (0..length).map(|_| racing(random)).collect(),
+        Kind::Locks => locks(random),
+    };
+    Program {
+        kind,
+        threads: (0..threads).map(|_| thread(random)).collect(),
+    }
+}
+
+fn atomics(random: &mut Random, length: usize) -> Vec<Op> {
+    let op = |random: &mut Random| {
+        let (at, value) = (random.below(2) as usize, random.below(3) as i64);
+        match random.below(7) {
+            0 | 1 => Op::Load(at),
+            2 => Op::Store(at, value + 1),
+            3 => Op::Give(at),
+            4 => Op::Add(at, value + 1),
+            5 => Op::Exchange(at, value, value + 1),
+            _ => Op::Assert(value + 3),
+        }
+    };
+    (0..length).map(|_| op(random)).collect()
+}
+
+fn racing(random: &mut Random) -> Op {
+    let (at, value) = (random.below(2) as usize, random.below(3) as i64);
+    match random.below(6) {
+        0 | 1 => Op::Load(at),
+        2 => Op::Store(at, value + 1),
+        3 => Op::Give(at),
+        4 => Op::SkipIfOdd,
+        _ => Op::Assert(value + 3),
+    }
+}
+
+/// Variable 0 is behind lock 0 and variable 1 behind lock 1; variable 2 is atomic.
+fn locks(random: &mut Random) -> Vec<Op> {
+    let mut all = Vec::new();
+    for _ in 0..2 {
+        let lock = random.below(2) as usize;
+        match random.below(6) {
+            0 => all.push(Op::Post),
+            1 => all.push(Op::Wait),
+            2 => all.push(Op::Add(2, 1)),
+            3 => all.push(Op::Spin(2, 1 + random.below(2) as i64)),
+            _ => {
+                all.push(Op::Lock(lock));
+                if random.below(2) == 0 {
+                    all.push(Op::Lock(1 - lock));
+                    all.push(Op::Load(1 - lock));
+                    all.push(Op::Unlock(1 - lock));
+                }
+                all.push(Op::Load(lock));
+                if random.below(2) == 0 {
+                    all.push(Op::SkipIfOdd);
+                }
+                all.push(Op::Store(lock, 1 + random.below(3) as i64));
+                all.push(Op::Unlock(lock));
+            }
+        }
+    }
+    if random.below(2) == 0 {
+        let lock = random.below(2) as usize;
+        all.push(Op::TryLock(lock));
+        all.push(Op::Assert(1 + random.below(8) as i64));
+    }
+    all
+}
+
+/// The program in C.
+fn text(program: &Program) -> String {
+    let plain = |at: usize| match program.kind {
+        Kind::Atomics => false,
+        Kind::Races => true,
+        Kind::Locks => at < 2,
+    };
+    let mut text = String::from(
+        "#include <assert.h>\n#include <pthread.h>\n#include <semaphore.h>\n\
+         #include <stdatomic.h>\n#include <stdio.h>\n\
+         static pthread_mutex_t m[2]; static sem_t s; static int regs[3];\n",
+    );
+    for at in 0..VARIABLES {
+        let kind = if plain(at) { "int" } else { "atomic_int" };
+        text += &format!("static {kind} x{at};\n");
+    }
+    for (number, ops) in program.threads.iter().enumerate() {
+        text += &format!("static void *t{number}(void *p) {{ int r = 0;\n");
+        for (at, op) in ops.iter().enumerate() {
+            let skips = at > 0 && matches!(ops[at - 1], Op::SkipIfOdd);
+            if skips {
+                text += "if (r % 2 == 0) { ";
+            }
+            text += &match *op {
+                Op::Load(x) => format!("{{ int v = x{x}; r = r * 3 + v; }}"),
+                Op::Store(x, value) => format!("x{x} = {value};"),
+                Op::Give(x) => format!("x{x} = r & 3;"),
+                Op::Add(x, value) => {
+                    format!("r = r * 3 + atomic_fetch_add(&x{x}, {value});")
+                }
+                Op::Exchange(x, old, new) => format!(
+                    "{{ int e = {old}; r = r * 3 + atomic_compare_exchange_strong(&x{x}, &e, {new}); }}"
+                ),
+                Op::Lock(m) => format!("pthread_mutex_lock(&m[{m}]);"),
+                Op::TryLock(m) => format!(
+                    "if (!pthread_mutex_trylock(&m[{m}])) {{ r = r * 3 + 1; pthread_mutex_unlock(&m[{m}]); }} else r = r * 3;"
+                ),
+                Op::Unlock(m) => format!("pthread_mutex_unlock(&m[{m}]);"),
+                Op::Post => "sem_post(&s);".to_owned(),
+                Op::Wait => "sem_wait(&s);".to_owned(),
+                Op::Spin(x, value) => format!("while (atomic_load(&x{x}) != {value}) ;"),
+                Op::SkipIfOdd => String::new(),
+                Op::Assert(value) => format!("assert(r != {value} || !\"{number} {at}\");"),
+            };
+            text += if skips { " }\n" } else { "\n" };
+        }
+        text += &format!("regs[{number}] = r; return p; }}\n");
+    }
+    text += "int main(void) { pthread_t t[3]; sem_init(&s, 0, 0);\n";
+    for number in 0..program.threads.len() {
+        text += &format!("pthread_create(&t[{number}], 0, t{number}, 0);\n");
+    }
+    for number in 0..program.threads.len() {
+        text += &format!("pthread_join(t[{number}], 0);\n");
+    }
+    text + "printf(\"%d %d %d %d %d %d\\n\", (int)x0, (int)x1, (int)x2, regs[0], regs[1], regs[2]);\n\
+            return 0; }\n"
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct State {
+    x: [i64; VARIABLES],
+    /// The thread that holds each lock, from 1.
+    held: [usize; 2],
+    semaphore: i64,
+    threads: Vec<(usize, i64, bool)>,
+}
+
+/// What can happen.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Outcomes {
+    finals: BTreeSet<State>,
+    deadlock: bool,
+    failures: BTreeSet<String>,
+}
+
+/// Makes the next step of a thread; none if it has to wait. An attempt at a lock is two steps.
+fn step(program: &Program, state: &State, number: usize, all: &mut Outcomes) -> Option<State> {
+    let mut next = state.clone();
+    let (at, r, _) = state.threads[number];
+    let ops = &program.threads[number];
+    let read = |r: i64, value: i64| r * 3 + value;
+    let thread = &mut next.threads[number];
+    thread.0 += 1;
+    match ops[at] {
+        Op::Load(x) => thread.1 = read(r, state.x[x]),
+        Op::Store(x, value) => next.x[x] = value,
+        Op::Give(x) => next.x[x] = r & 3,
+        Op::Add(x, value) => {
+            thread.1 = read(r, state.x[x]);
+            next.x[x] += value;
+        }
+        Op::Exchange(x, old, new) => {
+            let done = state.x[x] == old;
+            thread.1 = read(r, done.into());
+            if done {
+                next.x[x] = new;
+            }
+        }
+        Op::Lock(lock) if state.held[lock] > 0 => return None,
+        Op::Lock(lock) => next.held[lock] = number + 1,
+        Op::TryLock(lock) => match state.held[lock] {
+            holder if holder == number + 1 => {
+                next.held[lock] = 0;
+                thread.1 = read(r, 1);
+            }
+            0 => {
+                next.held[lock] = number + 1;
+                thread.0 -= 1;
+            }
+            _ => thread.1 = read(r, 0),
+        },
+        Op::Unlock(lock) => next.held[lock] = 0,
+        Op::Post => next.semaphore += 1,
+        Op::Wait if state.semaphore == 0 => return None,
+        Op::Wait => next.semaphore -= 1,
+        Op::Spin(x, value) if state.x[x] != value => return None,
+        Op::Spin(..) => {}
+        Op::SkipIfOdd => thread.0 += usize::from(r % 2 != 0),
+        Op::Assert(value) if r == value => {
+            thread.2 = true;
+            all.failures.insert(format!("{number} {at}"));
+        }
+        Op::Assert(_) => {}
+    }
+    Some(next)
+}
+
+fn outcomes(program: &Program) -> Outcomes {
+    let mut all = Outcomes::default();
+    let start = State {
+        threads: vec![(0, 0, false); program.threads.len()],
+        ..State::default()
+    };
+    let (mut seen, mut open) = (BTreeSet::from([start.clone()]), vec![start]);
+    while let Some(state) = open.pop() {
+        let ended = |number: usize| {
+            let (at, _, _) = state.threads[number];
+            at >= program.threads[number].len()
+        };
+        let threads = 0..state.threads.len();
+        let halted = state.threads.iter().any(|thread| thread.2);
+        let mut moved = false;
+        for number in threads.clone() {
+            if ended(number) || state.threads[number].2 {
+                continue;
+            }
+            if let Some(next) = step(program, &state, number, &mut all) {
+                moved = true;
+                if seen.insert(next.clone()) {
+                    open.push(next);
+                }
+            }
+        }
+        if !moved && !halted {
+            match threads.clone().all(ended) {
+                true => {
+                    // What is printed.
+                    let mut last = state;
+                    (last.semaphore, last.held) = (0, [0; 2]);
+                    last.threads.iter_mut().for_each(|thread| thread.0 = 0);
+                    all.finals.insert(last);
+                }
+                false => all.deadlock = true,
+            }
+        }
+    }
+    all
+}
+
+fn compare(kind: Kind, seed: u64) {
+    let program = generate(kind, &mut Random::new(seed));
+    let expected = outcomes(&program);
+    let source = text(&program);
+    let models: &[Option<&str>] = match kind {
+        Kind::Races => &[None],
+        _ => &[None, Some("rc11")],
+    };
+    for &memory in models {
+        let how = How {
+            allow_races: kind == Kind::Races,
+            memory,
+            ..How::default()
+        };
+        let found = explore("t.c", &source, how);
+        let failures: BTreeSet<String> = found
+            .failures
+            .iter()
+            .map(|failure| failure.split('"').nth(1).unwrap_or(failure).to_owned())
+            .collect();
+        let got = (found.finals, found.deadlocks > 0, failures, &*found.bounds);
+        let wanted = (
+            expected.finals.len() as u64,
+            expected.deadlock,
+            expected.failures.clone(),
+            "[]",
+        );
+        assert_eq!(
+            got, wanted,
+            "{kind:?} {seed} {memory:?}\n{source}\n{found:?}"
+        );
+    }
+}
+
+#[test]
+fn random_programs_do_what_their_interleavings_do() {
+    if !has_compiler() {
+        return;
+    }
+    for seed in 1..=8 {
+        for kind in [Kind::Atomics, Kind::Locks, Kind::Races] {
+            compare(kind, seed);
+        }
+    }
+}
+
+#[test]
+#[ignore = "long: MAZURKA_PROGRAMS and MAZURKA_SEED say how many and which"]
+fn random_programs_for_long() {
+    if !has_compiler() {
+        return;
+    }
+    let variable = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
+    let (seed, programs) = (
+        variable("MAZURKA_SEED").unwrap_or(1_000_000u64),
+        variable("MAZURKA_PROGRAMS").unwrap_or(300u64),
+    );
+    for seed in seed..seed.saturating_add(programs) {
+        for kind in [Kind::Atomics, Kind::Locks, Kind::Races] {
+            compare(kind, seed);
+        }
+    }
+}

@@ -1,0 +1,495 @@
+//! What a step may touch, whichever way it goes, and what it may have to wait for.
+//!
+//! All paths from a mark to where the step ends are followed, through both sides of each test, from
+//! the locals of the process alone: so what a step claims cannot change before it is made. An index
+//! over locals that the step has not changed selects one element, any other the whole array. Of a
+//! value such as `if e then f else g` only the side is followed that these locals select.
+//! `lang/src/code/claims.rs` finds about the same for explorers, by other means; that this here
+//! claims a little less is no matter, since it is right by itself.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use mazurka_lang::flat::{Flat, Op, Range};
+
+use crate::machine::{Machine, Obstacle, Thread};
+
+/// How a cell is touched. All but two reads of one cell conflict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Touch {
+    Read,
+    Write,
+    Acquire,
+    Release,
+}
+
+/// Cells, and how they are touched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Claim {
+    pub first: u32,
+    pub len: u32,
+    pub touch: Touch,
+}
+
+impl Claim {
+    fn conflicts(self, other: Claim) -> bool {
+        let apart = self.first >= other.first + other.len || other.first >= self.first + self.len;
+        !apart && (self.touch != Touch::Read || other.touch != Touch::Read)
+    }
+}
+
+/// What a step may have to wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wait {
+    /// Nothing, or the ends of processes: what it waits for stays so.
+    Free,
+    /// This lock, which it takes, and it does nothing else.
+    Lock(u32),
+    /// A condition, or several things at once.
+    Guard {
+        /// Whether the ends of processes are among them.
+        joins: bool,
+    },
+}
+
+/// What is known of a step before it is made.
+#[derive(Clone, Debug)]
+pub(crate) struct Next {
+    pub claims: Vec<Claim>,
+    pub wait: Wait,
+}
+
+impl Next {
+    /// Whether the claims of two steps conflict.
+    pub fn conflicts(&self, other: &Next) -> bool {
+        let mut pairs = self.claims.iter();
+        pairs.any(|claim| other.claims.iter().any(|one| claim.conflicts(*one)))
+    }
+
+    /// How it may touch a lock: whether it may take it.
+    pub fn takes(&self, lock: u32) -> Option<bool> {
+        let touches = |claim: &&Claim| {
+            claim.touch != Touch::Read && (claim.first..claim.first + claim.len).contains(&lock)
+        };
+        let mut claims = self.claims.iter().filter(touches).map(|claim| claim.touch);
+        let first = claims.next()?;
+        Some(first != Touch::Release || claims.any(|touch| touch != Touch::Release))
+    }
+
+    /// The locks that it may give back.
+    pub fn released(&self) -> impl Iterator<Item = u32> {
+        let gives = |claim: &&Claim| claim.touch == Touch::Release;
+        let claims = self.claims.iter().filter(gives);
+        claims.flat_map(|claim| claim.first..claim.first + claim.len)
+    }
+
+    /// Whether they conflict because of something else than locks.
+    pub fn conflicts_beside_locks(&self, other: &Next) -> bool {
+        let plain = |claim: &&Claim| matches!(claim.touch, Touch::Read | Touch::Write);
+        let mut pairs = self.claims.iter().filter(plain);
+        pairs.any(|claim| other.claims.iter().any(|one| claim.conflicts(*one)))
+    }
+}
+
+/// Calls around an instruction that are followed; with more a step claims everything.
+const MOST_CALLS: usize = 64;
+
+/// Local states whose steps are remembered.
+const MOST_KNOWN: usize = 1 << 16;
+
+/// The steps of processes by their local states.
+#[derive(Default)]
+pub(crate) struct Steps {
+    known: HashMap<Thread, Rc<Next>>,
+}
+
+impl Steps {
+    /// The next step of a process.
+    pub fn next(&mut self, machine: &Machine<'_>, thread: &Thread) -> Result<Rc<Next>, Obstacle> {
+        if let Some(next) = self.known.get(thread) {
+            return Ok(Rc::clone(next));
+        }
+        let next = Rc::new(Walk::new(machine, thread).all()?);
+        if self.known.len() >= MOST_KNOWN {
+            self.known.clear();
+        }
+        self.known.insert(thread.clone(), Rc::clone(&next));
+        Ok(next)
+    }
+}
+
+/// Where a walk is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct At {
+    pc: u32,
+    open: bool,
+    merged: bool,
+    atomic: u32,
+    /// Where the calls go on that the step has made, and those that were there before, outermost
+    /// first.
+    returns: Vec<u32>,
+}
+
+/// Values that are known there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Known {
+    /// The slots of the frames that the step has been in, the current one last.
+    frames: Vec<Vec<Option<i64>>>,
+    operands: Vec<Option<i64>>,
+}
+
+impl Known {
+    /// Keeps what holds on another way too. Whether that is less than before.
+    fn meet(&mut self, other: &Known) -> Result<bool, Obstacle> {
+        let same = self.operands.len() == other.operands.len();
+        if !same || self.frames.len() != other.frames.len() {
+            return Err(Obstacle::Beyond("two ways to one instruction do not agree"));
+        }
+        let mut less = false;
+        let mine = self.frames.iter_mut().flatten().chain(&mut self.operands);
+        for (mine, theirs) in mine.zip(other.frames.iter().flatten().chain(&other.operands)) {
+            if mine.is_some() && mine != theirs {
+                *mine = None;
+                less = true;
+            }
+        }
+        Ok(less)
+    }
+
+    fn slots(&mut self) -> &mut Vec<Option<i64>> {
+        let last = self.frames.len() - 1;
+        &mut self.frames[last]
+    }
+}
+
+struct Walk<'w, 'a> {
+    machine: &'w Machine<'a>,
+    flat: Flat<'a>,
+    seen: HashMap<At, Known>,
+    work: Vec<At>,
+    claims: Vec<Claim>,
+    /// The instructions that can wait.
+    waits: Vec<u32>,
+    mark: u32,
+    start: Known,
+    returns: Vec<u32>,
+    /// The size of the largest frame: all have it here.
+    frame: usize,
+    /// Whether there were more calls than are followed.
+    lost: bool,
+}
+
+/// How many operands an instruction takes that only computes a value.
+fn takes(op: Op) -> Option<usize> {
+    Some(match op {
+        Op::Const(_) | Op::Local(_) | Op::Load(_) | Op::ArithLocals(..) => 0,
+        Op::LocalAt(_) | Op::LoadAt(_) | Op::Within(_) | Op::Not | Op::Neg(_) => 1,
+        Op::Arith(..) | Op::Compare(..) | Op::Choose => 2,
+        Op::Pick(len, _) => len as usize + 1,
+        _ => return None,
+    })
+}
+
+impl<'w, 'a> Walk<'w, 'a> {
+    fn new(machine: &'w Machine<'a>, thread: &Thread) -> Self {
+        let flat = machine.flat;
+        let entries = flat.procedures.iter().chain(flat.processes);
+        let largest = entries.map(|entry| entry.frame as usize).max();
+        let frame = largest.unwrap_or(0).max(thread.locals().len());
+        let mut slots: Vec<_> = thread.locals().iter().copied().map(Some).collect();
+        slots.resize(frame, None);
+        Self {
+            machine,
+            flat,
+            seen: HashMap::new(),
+            work: Vec::new(),
+            claims: Vec::new(),
+            waits: Vec::new(),
+            mark: thread.pc,
+            start: Known {
+                frames: vec![slots],
+                operands: Vec::new(),
+            },
+            returns: thread.calls.iter().map(|&(pc, _)| pc).collect(),
+            frame,
+            lost: false,
+        }
+    }
+
+    /// Follows all ways, and puts together what they claim.
+    fn all(mut self) -> Result<Next, Obstacle> {
+        let first = At {
+            pc: self.mark + 1,
+            open: matches!(self.flat.ops[self.mark as usize], Op::Open(_)),
+            merged: false,
+            atomic: 0,
+            returns: self.returns.clone(),
+        };
+        self.reach(first, self.start.clone())?;
+        while let Some(at) = self.work.pop() {
+            let known = self.seen[&at].clone();
+            self.follow(at, known)?;
+        }
+        // What is known is settled now, and with it which elements are selected.
+        let settled: Vec<(u32, Option<i64>)> = self
+            .seen
+            .iter()
+            .map(|(at, known)| {
+                let below_value = matches!(self.flat.ops[at.pc as usize], Op::StoreAt(_));
+                let depth = 1 + usize::from(below_value);
+                let index = known.operands.len().checked_sub(depth);
+                (at.pc, index.and_then(|index| known.operands[index]))
+            })
+            .collect();
+        for (pc, index) in settled {
+            self.claim(pc, index);
+        }
+        if self.lost {
+            let all = self.machine.watching.len() as u32;
+            self.add(0..all, Touch::Write);
+        }
+        self.claims.sort_unstable();
+        self.claims.dedup();
+        self.waits.sort_unstable();
+        self.waits.dedup();
+        let wait = self.wait();
+        Ok(Next {
+            claims: self.claims,
+            wait,
+        })
+    }
+
+    fn reach(&mut self, at: At, known: Known) -> Result<(), Obstacle> {
+        let goes_on = match self.seen.get_mut(&at) {
+            Some(old) => old.meet(&known)?,
+            None => {
+                self.seen.insert(at.clone(), known);
+                true
+            }
+        };
+        if goes_on {
+            self.work.push(at);
+        }
+        Ok(())
+    }
+
+    /// Follows an instruction.
+    fn follow(&mut self, mut at: At, mut known: Known) -> Result<(), Obstacle> {
+        const UNBALANCED: Obstacle = Obstacle::Beyond("an instruction lacks its operand");
+        let op = self.flat.ops[at.pc as usize];
+        at.pc += 1;
+        let all = at.atomic > 0 || at.merged;
+        match op {
+            Op::Mark(_) if all => {}
+            Op::Mark(_) if at.open => at.open = false,
+            Op::Open(_) if all || at.open => {}
+            Op::Mark(_) | Op::Open(_) | Op::Error | Op::End => return Ok(()),
+            Op::Close => at.open = false,
+            Op::BeginAtomic => at.atomic += 1,
+            Op::EndAtomic => at.atomic = at.atomic.saturating_sub(1),
+            Op::BeginSimple => at.merged |= std::mem::take(&mut at.open),
+            Op::EndSimple => at.merged = false,
+            Op::Fetch { slot, .. } | Op::Increment(slot, _) => {
+                known.slots()[slot as usize] = None;
+            }
+            Op::SetLocal(slot) => {
+                known.operands.pop().ok_or(UNBALANCED)?;
+                known.slots()[slot as usize] = None;
+            }
+            Op::SetLocalAt(range) => {
+                known.operands.pop().ok_or(UNBALANCED)?;
+                known.operands.pop().ok_or(UNBALANCED)?;
+                let slots = range.first as usize..(range.first + range.len) as usize;
+                known.slots()[slots].fill(None);
+            }
+            Op::Store(_)
+            | Op::Guard
+            | Op::LockAt(_)
+            | Op::UnlockAt(_)
+            | Op::Join
+            | Op::Drop
+            | Op::Assert
+            | Op::Assume => {
+                known.operands.pop().ok_or(UNBALANCED)?;
+            }
+            Op::StoreAt(_) => {
+                known.operands.pop().ok_or(UNBALANCED)?;
+                known.operands.pop().ok_or(UNBALANCED)?;
+            }
+            Op::Lock(_) | Op::Unlock(_) | Op::JoinAll => {}
+            Op::SpawnBlock(_) => known.operands.push(None),
+            Op::SpawnCall(procedure) => {
+                let params = self.flat.procedures[procedure as usize].params as usize;
+                let first = known.operands.len().checked_sub(params).ok_or(UNBALANCED)?;
+                known.operands.truncate(first);
+                known.operands.push(None);
+            }
+            Op::Jump(to) => at.pc = to,
+            Op::JumpIfFalse(to) => {
+                let condition = known.operands.pop().ok_or(UNBALANCED)?;
+                let decided = condition.filter(|_| !self.flat.is_branch(at.pc - 1));
+                if decided != Some(1) {
+                    let other = At {
+                        pc: to,
+                        ..at.clone()
+                    };
+                    self.reach(other, known.clone())?;
+                }
+                if decided == Some(0) {
+                    return Ok(());
+                }
+            }
+            Op::JumpUnlessLess { to, .. } => {
+                let other = At {
+                    pc: to,
+                    ..at.clone()
+                };
+                self.reach(other, known.clone())?;
+            }
+            Op::Call(procedure) => {
+                let entry = self.flat.procedures[procedure as usize];
+                if at.returns.len() >= self.returns.len() + MOST_CALLS {
+                    self.lost = true;
+                    return Ok(());
+                }
+                let first = known.operands.len().checked_sub(entry.params as usize);
+                known.operands.truncate(first.ok_or(UNBALANCED)?);
+                at.returns.push(at.pc);
+                at.pc = entry.pc;
+                known.frames.push(vec![None; self.frame]);
+            }
+            Op::Return => {
+                let Some(pc) = at.returns.pop() else {
+                    return Ok(());
+                };
+                at.pc = pc;
+                known.frames.pop();
+                if known.frames.is_empty() {
+                    // The frame of a caller from before the step.
+                    known.frames.push(vec![None; self.frame]);
+                }
+            }
+            op => {
+                let Some(count) = takes(op) else {
+                    return Err(Obstacle::Beyond(
+                        "an instruction that this checker does not know",
+                    ));
+                };
+                let first = known.operands.len().checked_sub(count).ok_or(UNBALANCED)?;
+                let operands = known.operands.split_off(first);
+                let value = value(op, &operands, known.slots());
+                known.operands.push(value);
+            }
+        }
+        self.reach(at, known)
+    }
+
+    /// Adds what an instruction may touch, with the index that it takes if that is known.
+    fn claim(&mut self, pc: u32, index: Option<i64>) {
+        let one = |cell: u32| cell..cell + 1;
+        let element = |range: Range| match index {
+            // An index out of bounds touches nothing.
+            Some(at) if !(0..i64::from(range.len)).contains(&at) => 0..0,
+            Some(at) => one(range.first + at as u32),
+            None => range.first..range.first + range.len,
+        };
+        let (cells, touch) = match self.flat.ops[pc as usize] {
+            Op::Load(cell) | Op::Fetch { cell, .. } => (one(cell), Touch::Read),
+            Op::LoadAt(range) => (element(range), Touch::Read),
+            Op::Store(cell) => (one(cell), Touch::Write),
+            Op::StoreAt(range) => (element(range), Touch::Write),
+            Op::Lock(cell) => (one(cell), Touch::Acquire),
+            Op::LockAt(range) => (element(range), Touch::Acquire),
+            Op::Unlock(cell) => (one(cell), Touch::Release),
+            Op::UnlockAt(range) => (element(range), Touch::Release),
+            _ => (0..0, Touch::Read),
+        };
+        match self.flat.ops[pc as usize] {
+            Op::Guard | Op::Lock(_) | Op::LockAt(_) | Op::Join | Op::JoinAll => self.waits.push(pc),
+            _ => {}
+        }
+        self.add(cells, touch);
+    }
+
+    /// Adds cells. Writes of two variables of one invariant conflict: a cell behind all others
+    /// stands for it.
+    fn add(&mut self, cells: std::ops::Range<u32>, touch: Touch) {
+        if cells.is_empty() {
+            return;
+        }
+        self.claims.push(Claim {
+            first: cells.start,
+            len: cells.end - cells.start,
+            touch,
+        });
+        if touch == Touch::Write {
+            let behind = self.machine.watching.len() as u32;
+            let watched = cells.flat_map(|cell| &self.machine.watching[cell as usize]);
+            let invariants = watched.map(|&number| Claim {
+                first: behind + number,
+                len: 1,
+                touch,
+            });
+            let invariants: Vec<_> = invariants.collect();
+            self.claims.extend(invariants);
+        }
+    }
+
+    fn wait(&self) -> Wait {
+        let join = |pc: &u32| matches!(self.flat.ops[*pc as usize], Op::Join | Op::JoinAll);
+        let joins = self.lost || self.waits.iter().any(join);
+        match self.waits[..] {
+            _ if self.lost => Wait::Guard { joins },
+            _ if self.waits.iter().all(join) => Wait::Free,
+            [only] => match self.claims[..] {
+                [lock] if lock.touch == Touch::Acquire && lock.len == 1 && self.straight(only) => {
+                    Wait::Lock(lock.first)
+                }
+                _ => Wait::Guard { joins },
+            },
+            _ => Wait::Guard { joins },
+        }
+    }
+
+    /// Whether nothing but the index is computed between the mark and this instruction.
+    fn straight(&self, to: u32) -> bool {
+        let between = self.mark as usize + 1..to as usize;
+        self.mark < to
+            && self.flat.ops[between]
+                .iter()
+                .all(|&op| takes(op).is_some() || op == Op::BeginAtomic)
+    }
+}
+
+/// The value that an instruction leaves, if it follows from what is known.
+fn value(op: Op, operands: &[Option<i64>], slots: &[Option<i64>]) -> Option<i64> {
+    let operand = |at: usize| operands.get(at).copied().flatten();
+    let element = |range: Range, index: i64| {
+        let at = usize::try_from(index)
+            .ok()
+            .filter(|&at| at < range.len as usize)?;
+        slots[range.first as usize + at]
+    };
+    match op {
+        Op::Const(value) => Some(value),
+        Op::Local(slot) => slots[slot as usize],
+        Op::LocalAt(range) => element(range, operand(0)?),
+        Op::Pick(len, _) => {
+            let at = usize::try_from(operand(len as usize)?).ok();
+            operand(at.filter(|&at| at < len as usize)?)
+        }
+        Op::Within(len) => operand(0).filter(|at| (0..i64::from(len)).contains(at)),
+        Op::Not => Some(i64::from(operand(0)? == 0)),
+        Op::Neg(ty) => crate::number::negate(ty, operand(0)?).ok(),
+        Op::Arith(op, ty) => crate::number::arith(op, ty, operand(0)?, operand(1)?).ok(),
+        Op::Compare(op, unsigned) => {
+            let holds = crate::number::compare(op, unsigned, operand(0)?, operand(1)?);
+            Some(i64::from(holds))
+        }
+        Op::ArithLocals(op, ty, [a, b]) => {
+            let (a, b) = (slots[usize::from(a)]?, slots[usize::from(b)]?);
+            crate::number::arith(op, ty, a, b).ok()
+        }
+        _ => None,
+    }
+}

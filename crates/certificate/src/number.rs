@@ -1,0 +1,86 @@
+//! Arithmetic, from its definition: compute exactly, then keep what the type keeps.
+
+use mazurka_lang::flat::{Arith, Compare};
+use mazurka_lang::hir::Type;
+
+/// Why a computation has no value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Undefined {
+    DivisionByZero,
+    /// An `int` beyond 64 bits.
+    OutOfRange,
+}
+
+/// The number that a value of this type stands for.
+fn exact(ty: Type, value: i64) -> i128 {
+    match ty {
+        Type::Unsigned(64) => i128::from(value as u64),
+        _ => i128::from(value),
+    }
+}
+
+/// What a type keeps of a number.
+fn keep(ty: Type, number: i128) -> Result<i64, Undefined> {
+    match ty {
+        Type::Signed(bits) => {
+            let unused = 128 - u32::from(bits);
+            Ok((number << unused >> unused) as i64)
+        }
+        Type::Unsigned(bits) => Ok((number & ((1 << bits) - 1)) as u64 as i64),
+        _ => i64::try_from(number).map_err(|_| Undefined::OutOfRange),
+    }
+}
+
+/// `a op b`
+pub(crate) fn arith(op: Arith, ty: Type, a: i64, b: i64) -> Result<i64, Undefined> {
+    let (x, y) = (exact(ty, a), exact(ty, b));
+    let number = match op {
+        Arith::Div | Arith::Rem if y == 0 => return Err(Undefined::DivisionByZero),
+        Arith::Add => x + y,
+        Arith::Sub => x - y,
+        Arith::Mul => x * y,
+        Arith::Div => x / y,
+        Arith::Rem => x % y,
+        Arith::BitAnd => x & y,
+        Arith::BitOr => x | y,
+        Arith::BitXor => x ^ y,
+        Arith::Shl | Arith::Shr => {
+            let width = match ty {
+                Type::Signed(bits) | Type::Unsigned(bits) => i128::from(bits),
+                _ => 64,
+            };
+            // A negative amount is a large one.
+            match (op, (0..width).contains(&y)) {
+                (Arith::Shl, true) => x << y,
+                (Arith::Shl, false) => 0,
+                (_, true) => x >> y,
+                (_, false) if x < 0 => -1,
+                (_, false) => 0,
+            }
+        }
+    };
+    keep(ty, number)
+}
+
+/// `-a`
+pub(crate) fn negate(ty: Type, a: i64) -> Result<i64, Undefined> {
+    keep(ty, -exact(ty, a))
+}
+
+/// Whether `a op b`, as `u64` values if so.
+pub(crate) fn compare(op: Compare, unsigned: bool, a: i64, b: i64) -> bool {
+    let ty = if unsigned {
+        Type::Unsigned(64)
+    } else {
+        Type::Int
+    };
+    let order = exact(ty, a).cmp(&exact(ty, b));
+    match op {
+        Compare::Eq => order.is_eq(),
+        Compare::Ne => order.is_ne(),
+        Compare::Lt => order.is_lt(),
+        Compare::Le => order.is_le(),
+        Compare::Gt => order.is_gt(),
+        Compare::Ge => order.is_ge(),
+    }
+}

@@ -1,0 +1,391 @@
+//! A set of states that no step leaves: how to check that, and how to make one.
+//!
+//! A set that has the initial state and all that one step leads to has every reachable state. Steps
+//! with a false `assume` are left out: what they lead to is discarded, and a failure that counts has
+//! none of them before it, so the run of the steps before the failure is in the set.
+//!
+//! Each state has a *rank*, and no step leads to a larger one: so a run without an end stays in one
+//! class of equal rank. Such a run is a livelock only if a weakly fair scheduler allows it. It does
+//! not if some process is ready in every state of the class and each of its steps leaves the class.
+//!
+//! Evidence: for each state but the first the number of one before it, the process whose step leads
+//! from there to it, and what that chooses; then the ranks. States are made, not read, so a file
+//! cannot have one that there is not.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+use crate::format::{Reader, put, put_signed};
+use crate::machine::{Choice, Life, Machine, Made, Mishap, Obstacle, Process, State};
+use crate::{Facts, LOOK_AFTER, Rejected};
+
+/// Numbers that all states may have together.
+const MOST_NUMBERS: usize = 1 << 28;
+
+fn beyond(obstacle: Obstacle) -> Rejected {
+    match obstacle {
+        Obstacle::Waits => Rejected::States("a step has to wait"),
+        Obstacle::NoSuchOutcome => Rejected::States("a step does not have this outcome"),
+        Obstacle::Beyond(why) => Rejected::Beyond(why),
+    }
+}
+
+/// The states, each once, with their numbers.
+#[derive(Default)]
+struct States {
+    numbers: HashMap<State, u32>,
+    all: Vec<State>,
+}
+
+impl States {
+    fn add(&mut self, state: State) -> Result<(u32, bool), Rejected> {
+        if let Some(&number) = self.numbers.get(&state) {
+            return Ok((number, false));
+        }
+        let size = 2 * (state.cells.len() + 12 * state.threads.len());
+        let number = u32::try_from(self.all.len()).unwrap_or(u32::MAX);
+        if size.saturating_mul(self.all.len()) > MOST_NUMBERS || number == u32::MAX {
+            return Err(Rejected::Beyond("it has too many states to be kept"));
+        }
+        self.numbers.insert(state.clone(), number);
+        self.all.push(state);
+        Ok((number, true))
+    }
+}
+
+/// What the next step of a process leads to, for each way to choose.
+fn followers(
+    machine: &mut Machine<'_>,
+    state: &State,
+    process: Process,
+    each: &mut dyn FnMut(&mut Machine<'_>, State, &Made) -> Result<(), Rejected>,
+) -> Result<bool, Rejected> {
+    let mut outcomes: Option<Vec<i64>> = Some(Vec::new());
+    while let Some(given) = outcomes.take() {
+        let mut after = state.clone();
+        let made = match machine.step(&mut after, process, &given) {
+            Ok(made) => made,
+            Err(Obstacle::Waits) => return Ok(false),
+            Err(other) => return Err(beyond(other)),
+        };
+        let more = |choice: &Choice| choice.value + 1 < choice.end;
+        if let Some(at) = made.choices.iter().rposition(more) {
+            let mut next: Vec<i64> = made.choices[..=at].iter().map(|one| one.value).collect();
+            next[at] += 1;
+            outcomes = Some(next);
+        }
+        each(machine, after, &made)?;
+    }
+    Ok(true)
+}
+
+/// The states of one rank.
+#[derive(Default)]
+struct Class {
+    /// Whether a step stays in it.
+    stays: bool,
+    /// Whether some process that should end has not, in a state in which none has failed.
+    unfinished: bool,
+    /// The processes that are ready in all of its states so far.
+    ready: Option<Vec<Process>>,
+    /// The processes with a step that stays in it.
+    inside: Vec<Process>,
+}
+
+impl Class {
+    /// Whether a fair run may stay in it and some process never ends.
+    fn may_livelock(&self) -> bool {
+        let left_out = |process: &Process| !self.inside.contains(process);
+        let unfair = self.ready.iter().flatten().any(left_out);
+        self.stays && self.unfinished && !unfair
+    }
+}
+
+/// What is found in all states.
+struct Survey<'s> {
+    states: &'s States,
+    ranks: &'s [u32],
+    classes: BTreeMap<u32, Class>,
+    facts: Facts,
+    first_result: Option<Vec<i64>>,
+}
+
+impl Survey<'_> {
+    /// Looks at one state: whether all that one step leads to is known, and how runs end in it.
+    fn look(&mut self, machine: &mut Machine<'_>, number: u32) -> Result<(), Rejected> {
+        let states = self.states;
+        let state = &states.all[number as usize];
+        let rank = self.ranks[number as usize];
+        let mut ready = Vec::new();
+        let mut inside = Vec::new();
+        let mut failures = 0;
+        for process in state.alive() {
+            let mut each = |_: &mut Machine<'_>, after: State, made: &Made| {
+                if made.mishaps.contains(&Mishap::Discarded) {
+                    return Ok(());
+                }
+                failures += made.mishaps.len() as u64;
+                let Some(&next) = states.numbers.get(&after) else {
+                    return Err(Rejected::States("a step leads out of it"));
+                };
+                let lower = self.ranks[next as usize];
+                if lower > rank {
+                    return Err(Rejected::States("a rank rises"));
+                }
+                if lower == rank {
+                    inside.push(process);
+                }
+                Ok(())
+            };
+            if followers(machine, state, process, &mut each)? {
+                ready.push(process);
+            }
+        }
+        self.facts.steps += 1;
+        self.facts.failures += failures;
+        let failed = state
+            .threads
+            .iter()
+            .any(|thread| thread.life == Life::Failed);
+        if ready.is_empty() {
+            self.end(machine, state, failed)?;
+        }
+        let should_end = |process: Process| {
+            let thread = &state.threads[process as usize];
+            let outermost = thread.calls.first().map_or(thread.pc, |&(pc, _)| pc);
+            !machine.flat.is_endless(outermost)
+        };
+        let unfinished = !failed && state.alive().any(should_end);
+        let class = self.classes.entry(rank).or_default();
+        class.stays |= !inside.is_empty();
+        class.unfinished |= unfinished;
+        class.inside.extend(inside);
+        class.inside.sort_unstable();
+        class.inside.dedup();
+        match &mut class.ready {
+            Some(all) => all.retain(|process| ready.contains(process)),
+            None => class.ready = Some(ready),
+        }
+        Ok(())
+    }
+
+    /// A run may end in this state.
+    fn end(
+        &mut self,
+        machine: &mut Machine<'_>,
+        state: &State,
+        failed: bool,
+    ) -> Result<(), Rejected> {
+        if failed {
+            return Ok(());
+        }
+        if state.alive().next().is_some() {
+            self.facts.deadlocks += 1;
+            return Ok(());
+        }
+        for condition in machine.flat.ensures() {
+            let holds = machine.holds(condition, state).map_err(beyond)?;
+            self.facts.failures += u64::from(!holds);
+        }
+        let observed = machine.flat.observed.iter();
+        let result: Vec<i64> = observed.map(|&cell| state.cells[cell as usize]).collect();
+        match &self.first_result {
+            None => self.first_result = Some(result),
+            Some(first) => self.facts.results_differ |= *first != result,
+        }
+        Ok(())
+    }
+}
+
+/// The initial state, and the failures before it; none if it is discarded.
+fn start(machine: &mut Machine<'_>) -> Result<Option<(State, u64)>, Rejected> {
+    let (state, made) = machine.start().map_err(beyond)?;
+    let discarded = made.mishaps.contains(&Mishap::Discarded);
+    Ok((!discarded).then_some((state, made.mishaps.len() as u64)))
+}
+
+/// Checks the evidence.
+pub(crate) fn check(
+    machine: &mut Machine<'_>,
+    evidence: &[u8],
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Facts, Rejected> {
+    let Some((initial, failures)) = start(machine)? else {
+        return Ok(Facts::default());
+    };
+    let mut reader = Reader::new(evidence);
+    let count = reader.length()?;
+    let mut states = States::default();
+    states.add(initial)?;
+    let mut parent = 0u64;
+    for made in 0..count {
+        if (made as u64).is_multiple_of(LOOK_AFTER) && !go_on() {
+            return Err(Rejected::Stopped);
+        }
+        let head = reader.number()?;
+        parent = parent.saturating_add(head >> 1);
+        let process = reader.number()?;
+        let outcomes: Vec<i64> = match head & 1 {
+            0 => Vec::new(),
+            _ => {
+                let count = reader.length()?;
+                (0..count)
+                    .map(|_| reader.signed())
+                    .collect::<Result<_, _>>()?
+            }
+        };
+        let from = usize::try_from(parent)
+            .ok()
+            .and_then(|at| states.all.get(at));
+        let from = from.ok_or(Rejected::States(
+            "a state comes from one that is not there yet",
+        ))?;
+        let process = Process::try_from(process).unwrap_or(Process::MAX);
+        if from.life(process) != Life::Alive {
+            return Err(Rejected::States("a step of a process that has none"));
+        }
+        let mut after = from.clone();
+        let made = machine
+            .step(&mut after, process, &outcomes)
+            .map_err(beyond)?;
+        if made.mishaps.contains(&Mishap::Discarded) {
+            return Err(Rejected::States("a state of a discarded run"));
+        }
+        states.add(after)?;
+    }
+    let ranks: Result<Vec<u32>, Rejected> = (0..states.all.len())
+        .map(|_| Ok(u32::try_from(reader.number()?).unwrap_or(u32::MAX)))
+        .collect();
+    let ranks = ranks?;
+    if !reader.rest.is_empty() {
+        return Err(Rejected::Malformed("something follows the ranks"));
+    }
+    let mut survey = Survey {
+        states: &states,
+        ranks: &ranks,
+        classes: BTreeMap::new(),
+        facts: Facts {
+            failures,
+            ..Facts::default()
+        },
+        first_result: None,
+    };
+    for number in 0..states.all.len() as u32 {
+        if u64::from(number).is_multiple_of(LOOK_AFTER) && !go_on() {
+            return Err(Rejected::Stopped);
+        }
+        survey.look(machine, number)?;
+    }
+    let classes = survey.classes.values();
+    survey.facts.livelocks = classes.filter(|class| class.may_livelock()).count() as u64;
+    Ok(survey.facts)
+}
+
+/// Makes the evidence: all states, the nearest first, ranked by their strongly connected components.
+pub(crate) fn grow(
+    machine: &mut Machine<'_>,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Vec<u8>, Rejected> {
+    let Some((initial, _)) = start(machine)? else {
+        return Ok(Vec::new());
+    };
+    let mut states = States::default();
+    states.add(initial)?;
+    let mut edges: Vec<Vec<u32>> = Vec::new();
+    let mut written = Vec::new();
+    let (mut count, mut last) = (0, 0);
+    let mut queue = VecDeque::from([0u32]);
+    while let Some(number) = queue.pop_front() {
+        if u64::from(number).is_multiple_of(LOOK_AFTER) && !go_on() {
+            return Err(Rejected::Stopped);
+        }
+        let state = states.all[number as usize].clone();
+        let mut out = Vec::new();
+        for process in state.alive() {
+            let mut each = |_: &mut Machine<'_>, after: State, made: &Made| {
+                if made.mishaps.contains(&Mishap::Discarded) {
+                    return Ok(());
+                }
+                let (next, new) = states.add(after)?;
+                out.push(next);
+                if new {
+                    queue.push_back(next);
+                    count += 1;
+                    let head = u64::from(number - last) << 1;
+                    last = number;
+                    put(&mut written, head | u64::from(!made.choices.is_empty()));
+                    put(&mut written, process.into());
+                    if !made.choices.is_empty() {
+                        put(&mut written, made.choices.len() as u64);
+                        let values = made.choices.iter().map(|choice| choice.value);
+                        values.for_each(|value| put_signed(&mut written, value));
+                    }
+                }
+                Ok(())
+            };
+            followers(machine, &state, process, &mut each)?;
+        }
+        edges.push(out);
+    }
+    let mut evidence = Vec::new();
+    put(&mut evidence, count);
+    evidence.extend(written);
+    for rank in components(&edges) {
+        put(&mut evidence, rank.into());
+    }
+    Ok(evidence)
+}
+
+/// The strongly connected component of each state, numbered so that edges lead to lower numbers or
+/// stay (Tarjan, SIAM J. Comput. 1972, without recursion).
+fn components(edges: &[Vec<u32>]) -> Vec<u32> {
+    const NEW: u32 = u32::MAX;
+    let mut met = vec![NEW; edges.len()];
+    let mut low = vec![0; edges.len()];
+    let mut component = vec![NEW; edges.len()];
+    let (mut next, mut done) = (0, 0);
+    let (mut open, mut path): (Vec<u32>, Vec<(u32, usize)>) = (Vec::new(), Vec::new());
+    for root in 0..edges.len() as u32 {
+        if met[root as usize] != NEW {
+            continue;
+        }
+        path.push((root, 0));
+        while let Some((state, at)) = path.pop() {
+            let here = state as usize;
+            if at == 0 {
+                (met[here], low[here]) = (next, next);
+                next += 1;
+                open.push(state);
+            } else {
+                let child = edges[here][at - 1] as usize;
+                if component[child] == NEW {
+                    low[here] = low[here].min(low[child]);
+                }
+            }
+            let mut at = at;
+            let mut descends = false;
+            while let Some(&child) = edges[here].get(at) {
+                at += 1;
+                let to = child as usize;
+                if met[to] == NEW {
+                    path.push((state, at));
+                    path.push((child, 0));
+                    descends = true;
+                    break;
+                }
+                if component[to] == NEW {
+                    low[here] = low[here].min(met[to]);
+                }
+            }
+            if !descends && low[here] == met[here] {
+                while let Some(member) = open.pop() {
+                    component[member as usize] = done;
+                    if member == state {
+                        break;
+                    }
+                }
+                done += 1;
+            }
+        }
+    }
+    component
+}

@@ -1,0 +1,713 @@
+//! A tree of executions that has every trace: how to check that it does, and how to grow one.
+//!
+//! Why the conditions are enough is proved in `docs/proofs/certificates.md`. In short: T is an
+//! ordered tree of steps from the initial state. sleep(root) = ∅, and sleep(E·p) has those of
+//! sleep(E) and of the children of E before p whose next step is independent of p's. T has every
+//! trace if
+//!
+//! 1. every leaf has no ready process outside its sleep set;
+//! 2. (a) for each race between an event e after E and a later event e', whose step need not wait
+//!    for a condition, an initial of notdep(e)·e' is in children(E) ∪ sleep(E). Two acquisitions of
+//!    one lock race if nothing else orders them and no third is between; the second may be one that
+//!    a process waits for at the end of the run;
+//! 3. (b) if e conflicts with a later step of another process that may wait for a condition, made or
+//!    waited for at the end of the run, all ready processes are in children(E) ∪ sleep(E);
+//! 4. (c) the children of one process stand together and have all outcomes of its step;
+//! 5. no child sleeps.
+//!
+//! | in the proof | here |
+//! |---|---|
+//! | E, sleep(E), children(E) | [`Node`] |
+//! | e, happens-before | [`Event`], its `clock` |
+//! | notdep(e)·e', its initials | [`Walk::initials`] |
+//! | what E owes by (a) and (b) | [`Node::owed`], [`Node::owes_all`] |
+//!
+//! The walk goes through the tree in order and keeps the nodes of one run. What is owed waits at
+//! its node until that has all its children.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use mazurka_lang::flat::Op;
+
+use crate::claims::{Next, Steps, Wait};
+use crate::format::{Reader, put, put_signed};
+use crate::machine::{Choice, Life, Machine, Made, Mishap, Obstacle, Process, State};
+use crate::{Facts, LOOK_AFTER, Rejected};
+
+/// Numbers that the states of one run may have together.
+const MOST_NUMBERS: usize = 1 << 28;
+
+/// A child of a node: a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Edge {
+    pub process: Process,
+    pub outcomes: Vec<i64>,
+}
+
+/// A state of the current run, and what is known of its node in the tree.
+pub(crate) struct Node {
+    state: State,
+    sleep: Vec<Process>,
+    /// The processes of the children so far.
+    children: Vec<Process>,
+    /// What the steps of the last of these processes have chosen.
+    choices: Vec<Vec<Choice>>,
+    /// Sets of processes, of each of which a child or a sleeper is owed.
+    owed: Vec<Vec<Process>>,
+    /// Whether all ready processes are.
+    owes_all: bool,
+}
+
+impl Node {
+    fn new(state: State, sleep: Vec<Process>) -> Self {
+        Self {
+            state,
+            sleep,
+            children: Vec::new(),
+            choices: Vec::new(),
+            owed: Vec::new(),
+            owes_all: false,
+        }
+    }
+
+    fn has(&self, process: Process) -> bool {
+        self.children.contains(&process) || self.sleep.contains(&process)
+    }
+
+    fn is_owed(&self, set: &[Process]) -> bool {
+        !set.iter().any(|&process| self.has(process))
+    }
+}
+
+/// An event of the current run.
+struct Event {
+    process: Process,
+    /// Its number among the events of its process, from 1.
+    number: u32,
+    next: Rc<Next>,
+    spawned: Vec<Process>,
+    /// The locks that it has really taken or given back, not only claimed.
+    locks: Vec<u32>,
+    /// For each process how many of its events happen before this one, or are it.
+    clock: Vec<u32>,
+    discarded: bool,
+}
+
+impl Event {
+    /// Whether it happens before what has this clock.
+    fn is_in(&self, clock: &[u32]) -> bool {
+        clock
+            .get(self.process as usize)
+            .is_some_and(|&count| count >= self.number)
+    }
+}
+
+impl Event {
+    /// Whether a conflicting step that need not wait, came after it and has touched these locks
+    /// could have come before: there is more between them than a lock that one has really taken or
+    /// given back, and the other given back.
+    fn can_come_after(&self, next: &Next, locks: &[u32]) -> bool {
+        let only_claimed = |lock: u32| {
+            let really = self.locks.contains(&lock) && locks.contains(&lock);
+            self.next.takes(lock).is_some() && !really
+        };
+        self.next.conflicts_beside_locks(next) || next.released().any(only_claimed)
+    }
+}
+
+fn join(clock: &mut Vec<u32>, other: &[u32]) {
+    if clock.len() < other.len() {
+        clock.resize(other.len(), 0);
+    }
+    for (mine, theirs) in clock.iter_mut().zip(other) {
+        *mine = (*mine).max(*theirs);
+    }
+}
+
+/// Says which children a node has.
+pub(crate) trait Children {
+    /// The next one.
+    fn next(&mut self, machine: &mut Machine<'_>, node: &Node) -> Result<Option<Edge>, Rejected>;
+}
+
+/// The children that are written down.
+pub(crate) struct Written<'a>(pub Reader<'a>);
+
+impl Children for Written<'_> {
+    fn next(&mut self, _: &mut Machine<'_>, _: &Node) -> Result<Option<Edge>, Rejected> {
+        // The last node is not closed.
+        if self.0.rest.is_empty() {
+            return Ok(None);
+        }
+        let head = self.0.number()?;
+        if head == 0 {
+            return Ok(None);
+        }
+        let process = (head >> 1)
+            .checked_sub(1)
+            .and_then(|number| Process::try_from(number).ok());
+        let process = process.ok_or(Rejected::Malformed("a step of no process"))?;
+        let outcomes = match head & 1 {
+            0 => Vec::new(),
+            _ => {
+                let count = self.0.length()?;
+                (0..count)
+                    .map(|_| self.0.signed())
+                    .collect::<Result<_, _>>()?
+            }
+        };
+        Ok(Some(Edge { process, outcomes }))
+    }
+}
+
+fn write(out: &mut Vec<u8>, edge: Option<&Edge>) {
+    let Some(Edge { process, outcomes }) = edge else {
+        return put(out, 0);
+    };
+    let head = (u64::from(*process) + 1) << 1;
+    put(out, head | u64::from(!outcomes.is_empty()));
+    if !outcomes.is_empty() {
+        put(out, outcomes.len() as u64);
+        outcomes
+            .iter()
+            .for_each(|&outcome| put_signed(out, outcome));
+    }
+}
+
+/// Writes down the tree that a search walks, whatever it is.
+///
+/// ```
+/// use mazurka_certificate::Tree;
+/// let mut tree = Tree::new(2);
+/// for order in [[0, 1], [1, 0]] {
+///     for process in order {
+///         tree.step(process, &[], &[]);
+///     }
+///     tree.back();
+///     tree.back();
+/// }
+/// assert_eq!(tree.finish().len(), 8);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Tree {
+    evidence: Vec<u8>,
+    roots: u32,
+    /// The numbers of processes here, by those that the search gives them.
+    numbers: HashMap<u32, Process>,
+}
+
+impl Tree {
+    /// The tree of a program with so many processes at its start, without a step.
+    pub fn new(roots: u32) -> Self {
+        Self {
+            evidence: Vec::new(),
+            roots,
+            numbers: HashMap::new(),
+        }
+    }
+
+    /// The search makes a step, which chooses these outcomes and starts these processes.
+    pub fn step(&mut self, process: u32, outcomes: &[i64], spawned: &[u32]) {
+        let edge = Edge {
+            process: self.number(process),
+            outcomes: outcomes.to_vec(),
+        };
+        write(&mut self.evidence, Some(&edge));
+        for &child in spawned {
+            self.number(child);
+        }
+    }
+
+    /// The search takes its last step back.
+    pub fn back(&mut self) {
+        write(&mut self.evidence, None);
+    }
+
+    /// The evidence.
+    pub fn finish(self) -> Vec<u8> {
+        self.evidence
+    }
+
+    /// Processes are numbered as they are started.
+    fn number(&mut self, process: u32) -> Process {
+        if process < self.roots {
+            return process;
+        }
+        let next = self.roots + self.numbers.len() as u32;
+        *self.numbers.entry(process).or_insert(next)
+    }
+}
+
+/// Gives a node the children that it needs, and no more: source sets, in plain code.
+pub(crate) struct Grow;
+
+impl Children for Grow {
+    fn next(&mut self, machine: &mut Machine<'_>, node: &Node) -> Result<Option<Edge>, Rejected> {
+        if let (Some(&process), Some(choices)) = (node.children.last(), node.choices.last()) {
+            let more = choices
+                .iter()
+                .rposition(|choice| choice.value + 1 < choice.end);
+            if let Some(at) = more {
+                let mut outcomes: Vec<i64> = choices[..=at].iter().map(|one| one.value).collect();
+                outcomes[at] += 1;
+                return Ok(Some(Edge { process, outcomes }));
+            }
+        }
+        let owed = node.owed.iter().find(|set| node.is_owed(set));
+        let among: Vec<Process> = match owed {
+            Some(set) => set.clone(),
+            None if node.owes_all || node.children.is_empty() => node.state.alive().collect(),
+            None => Vec::new(),
+        };
+        for process in among {
+            let alive = node.state.life(process) == Life::Alive;
+            if alive && !node.has(process) && ready(machine, &node.state, process)? {
+                let outcomes = Vec::new();
+                return Ok(Some(Edge { process, outcomes }));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Follows a tree that is written down, and grows what it lacks.
+pub(crate) struct Mend<'a> {
+    written: Written<'a>,
+    /// Steps from the last node that is written down.
+    beyond: usize,
+    /// Whether that node has no further children there.
+    exhausted: bool,
+    /// How many children were missing.
+    pub missing: u64,
+    /// How many were there that sleep.
+    pub superfluous: u64,
+}
+
+impl<'a> Mend<'a> {
+    pub fn new(evidence: &'a [u8]) -> Self {
+        Self {
+            written: Written(Reader::new(evidence)),
+            beyond: 0,
+            exhausted: false,
+            missing: 0,
+            superfluous: 0,
+        }
+    }
+
+    /// Reads on to the end of a node.
+    fn skip(&mut self, machine: &mut Machine<'_>, node: &Node) -> Result<(), Rejected> {
+        let mut open = 1u64;
+        while open > 0 {
+            match self.written.next(machine, node)? {
+                Some(_) => open += 1,
+                None => open -= 1,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Children for Mend<'_> {
+    fn next(&mut self, machine: &mut Machine<'_>, node: &Node) -> Result<Option<Edge>, Rejected> {
+        if self.beyond == 0 && !self.exhausted {
+            while let Some(edge) = self.written.next(machine, node)? {
+                if !node.sleep.contains(&edge.process) {
+                    return Ok(Some(edge));
+                }
+                // By what is claimed here it is not needed, nor anything below it.
+                self.superfluous += 1;
+                self.skip(machine, node)?;
+            }
+            self.exhausted = true;
+        }
+        let edge = Grow.next(machine, node)?;
+        match (&edge, self.beyond) {
+            (Some(_), beyond) => {
+                self.missing += u64::from(beyond == 0);
+                self.beyond += 1;
+            }
+            (None, 0) => self.exhausted = false,
+            (None, _) => self.beyond -= 1,
+        }
+        Ok(edge)
+    }
+}
+
+fn ready(machine: &mut Machine<'_>, state: &State, process: Process) -> Result<bool, Rejected> {
+    machine.is_ready(state, process).map_err(beyond)
+}
+
+fn beyond(obstacle: Obstacle) -> Rejected {
+    match obstacle {
+        Obstacle::Waits => Rejected::Tree("a step that has to wait"),
+        Obstacle::NoSuchOutcome => Rejected::Tree("an outcome that its step does not have"),
+        Obstacle::Beyond(why) => Rejected::Beyond(why),
+    }
+}
+
+/// Goes through a tree.
+pub(crate) struct Walk<'w, 'a> {
+    machine: &'w mut Machine<'a>,
+    steps: Steps,
+    ensures: Vec<&'a [Op]>,
+    nodes: Vec<Node>,
+    events: Vec<Event>,
+    facts: Facts,
+    first_result: Option<Vec<i64>>,
+    /// Whether a false `assume` comes before the first step, and so before everything.
+    hopeless: bool,
+}
+
+impl<'w, 'a> Walk<'w, 'a> {
+    /// Before the first step.
+    pub fn new(machine: &'w mut Machine<'a>) -> Result<Self, Rejected> {
+        let (state, made) = machine.start().map_err(beyond)?;
+        let mut facts = Facts::default();
+        let hopeless = made.mishaps.contains(&Mishap::Discarded);
+        if !hopeless {
+            facts.failures += made.mishaps.len() as u64;
+        }
+        let ensures = machine.flat.ensures().collect();
+        Ok(Self {
+            machine,
+            steps: Steps::default(),
+            ensures,
+            nodes: vec![Node::new(state, Vec::new())],
+            events: Vec::new(),
+            facts,
+            first_result: None,
+            hopeless,
+        })
+    }
+
+    /// Goes through the whole tree, and writes it down.
+    pub fn all(
+        mut self,
+        children: &mut dyn Children,
+        out: &mut Vec<u8>,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Facts, Rejected> {
+        while let Some(node) = self.nodes.last() {
+            let edge = children.next(self.machine, node)?;
+            write(out, edge.as_ref());
+            match edge {
+                Some(edge) => {
+                    self.facts.steps += 1;
+                    if self.facts.steps.is_multiple_of(LOOK_AFTER) && !go_on() {
+                        return Err(Rejected::Stopped);
+                    }
+                    self.enter(edge)?;
+                }
+                None => self.leave()?,
+            }
+        }
+        Ok(self.facts)
+    }
+
+    /// Makes a step.
+    fn enter(&mut self, edge: Edge) -> Result<(), Rejected> {
+        let Edge { process, outcomes } = edge;
+        let depth = self.events.len();
+        if self.nodes[depth].state.life(process) != Life::Alive {
+            return Err(Rejected::Tree("a step of a process that has none"));
+        }
+        if self.nodes[depth].sleep.contains(&process) {
+            return Err(Rejected::Tree("a step of a process that sleeps"));
+        }
+        let next = self.next_of(depth, process)?;
+        let node = &self.nodes[depth];
+        let mut state = node.state.clone();
+        let numbers = state.cells.len() + 8 * state.threads.len();
+        if numbers.saturating_mul(depth) > MOST_NUMBERS {
+            return Err(Rejected::Beyond("its runs have too many states to be kept"));
+        }
+        let made = self
+            .machine
+            .step(&mut state, process, &outcomes)
+            .map_err(beyond)?;
+        let new = node.children.last() != Some(&process);
+        if new {
+            if node.children.contains(&process) {
+                return Err(Rejected::Tree(
+                    "children of one process that do not stand together",
+                ));
+            }
+            complete(&node.choices)?;
+        }
+        let sleep = self.sleep_after(depth, process, &next)?;
+        let node = &mut self.nodes[depth];
+        if new {
+            node.children.push(process);
+            node.choices.clear();
+        }
+        node.choices.push(made.choices.clone());
+        self.happen(process, next, &made);
+        self.nodes.push(Node::new(state, sleep));
+        Ok(())
+    }
+
+    fn next_of(&mut self, depth: usize, process: Process) -> Result<Rc<Next>, Rejected> {
+        let thread = &self.nodes[depth].state.threads[process as usize];
+        self.steps.next(self.machine, thread).map_err(beyond)
+    }
+
+    /// Who sleeps after a step.
+    fn sleep_after(
+        &mut self,
+        depth: usize,
+        process: Process,
+        next: &Next,
+    ) -> Result<Vec<Process>, Rejected> {
+        let node = &self.nodes[depth];
+        let mut before: Vec<Process> = node.sleep.iter().chain(&node.children).copied().collect();
+        before.sort_unstable();
+        before.dedup();
+        before.retain(|&other| other != process);
+        let mut sleep = Vec::with_capacity(before.len());
+        for other in before {
+            if !self.next_of(depth, other)?.conflicts(next) {
+                sleep.push(other);
+            }
+        }
+        Ok(sleep)
+    }
+
+    /// How many events of a process happened, and the clock after them.
+    fn past(&self, process: Process) -> (u32, Vec<u32>) {
+        let own = self
+            .events
+            .iter()
+            .rev()
+            .find(|event| event.process == process);
+        if let Some(event) = own {
+            return (event.number, event.clock.clone());
+        }
+        let start = self
+            .events
+            .iter()
+            .rev()
+            .find(|event| event.spawned.contains(&process));
+        (0, start.map_or(Vec::new(), |event| event.clock.clone()))
+    }
+
+    /// Adds an event, and notes what is owed because of it.
+    fn happen(&mut self, process: Process, next: Rc<Next>, made: &Made) {
+        let (number, mut past) = self.past(process);
+        for &joined in &made.joined {
+            let last = self.past(joined).1;
+            join(&mut past, &last);
+        }
+        let mut clock = past.clone();
+        let mut races = Vec::new();
+        for (at, event) in self.events.iter().enumerate().rev() {
+            if event.process == process || !event.next.conflicts(&next) {
+                continue;
+            }
+            if !event.is_in(&clock) {
+                if next.wait == Wait::Free && event.can_come_after(&next, &made.locks) {
+                    races.push(at);
+                }
+                join(&mut clock, &event.clock);
+            }
+        }
+        for at in races {
+            let set = self.initials(at, process, &clock);
+            self.owe(at, set);
+        }
+        self.wait(process, &next, &past);
+        if clock.len() <= process as usize {
+            clock.resize(process as usize + 1, 0);
+        }
+        clock[process as usize] = number + 1;
+        let discarded = made.mishaps.contains(&Mishap::Discarded);
+        if made.mishaps.contains(&Mishap::Failure) && !discarded && !self.hopeless {
+            let mut before = self.events.iter();
+            let excused = before.any(|event| event.discarded && event.is_in(&clock));
+            self.facts.failures += u64::from(!excused);
+        }
+        self.events.push(Event {
+            process,
+            number: number + 1,
+            next,
+            spawned: made.spawned.clone(),
+            locks: made.locks.clone(),
+            clock,
+            discarded,
+        });
+    }
+
+    /// Notes what is owed because of a step that may wait, made or waiting; what comes before it in
+    /// its process has this clock.
+    fn wait(&mut self, process: Process, next: &Next, past: &[u32]) {
+        match next.wait {
+            Wait::Free => {}
+            Wait::Lock(lock) => self.wait_for(lock, process, past),
+            Wait::Guard { joins } => {
+                for (event, node) in self.events.iter().zip(&mut self.nodes) {
+                    let other = event.process != process;
+                    node.owes_all |= other && (joins || event.next.conflicts(next));
+                }
+            }
+        }
+    }
+
+    /// Notes what is owed because of an acquisition, made or waiting: it races with the last one,
+    /// and with steps since that could have touched the lock and have not.
+    fn wait_for(&mut self, lock: u32, process: Process, past: &[u32]) {
+        let mut clock = past.to_vec();
+        let mut races = Vec::new();
+        for (at, event) in self.events.iter().enumerate().rev() {
+            let Some(takes) = event.next.takes(lock) else {
+                continue;
+            };
+            // Where it is held, the acquisition is still to come that matters.
+            if self.nodes[at].state.cells[lock as usize] != 0 {
+                continue;
+            }
+            if !event.is_in(&clock) {
+                races.push((at, self.initials(at, process, &clock)));
+            }
+            join(&mut clock, &event.clock);
+            if takes && event.locks.contains(&lock) {
+                break;
+            }
+        }
+        for (at, set) in races {
+            self.owe(at, set);
+        }
+    }
+
+    /// The initials of notdep(e)·e': e is the event at a position, and e' a step of a process with
+    /// this clock.
+    fn initials(&self, at: usize, process: Process, clock: &[u32]) -> Vec<Process> {
+        let first = &self.events[at];
+        let after = self.events[at + 1..].iter();
+        let mut sequence: Vec<&Event> = Vec::new();
+        let mut initials = Vec::new();
+        for event in after.filter(|event| !first.is_in(&event.clock)) {
+            if !sequence.iter().any(|earlier| earlier.is_in(&event.clock)) {
+                initials.push(event.process);
+            }
+            sequence.push(event);
+        }
+        let depends = |earlier: &&Event| earlier.process == process || earlier.is_in(clock);
+        if !sequence.iter().any(depends) {
+            initials.push(process);
+        }
+        initials.sort_unstable();
+        initials
+    }
+
+    fn owe(&mut self, at: usize, set: Vec<Process>) {
+        let node = &mut self.nodes[at];
+        if node.is_owed(&set) && !node.owed.contains(&set) {
+            node.owed.push(set);
+        }
+    }
+
+    /// Leaves a node that has all its children.
+    fn leave(&mut self) -> Result<(), Rejected> {
+        let depth = self.nodes.len() - 1;
+        if self.nodes[depth].children.is_empty() {
+            self.end()?;
+        }
+        let Some(node) = self.nodes.pop() else {
+            return Ok(());
+        };
+        complete(&node.choices)?;
+        if node.owed.iter().any(|set| node.is_owed(set)) {
+            return Err(Rejected::Tree("a race that is not reversed"));
+        }
+        // A leaf has none, or it has been rejected.
+        if node.owes_all && !node.children.is_empty() {
+            for process in node.state.alive() {
+                if !node.has(process) && ready(self.machine, &node.state, process)? {
+                    return Err(Rejected::Tree("an order in which a condition may differ"));
+                }
+            }
+        }
+        self.events.pop();
+        Ok(())
+    }
+
+    /// Looks at the end of a run.
+    fn end(&mut self) -> Result<(), Rejected> {
+        let depth = self.nodes.len() - 1;
+        let alive: Vec<Process> = self.nodes[depth].state.alive().collect();
+        let mut sleeps = false;
+        for process in alive {
+            let node = &self.nodes[depth];
+            if node.sleep.contains(&process) {
+                sleeps = true;
+                continue;
+            }
+            if ready(self.machine, &node.state, process)? {
+                return Err(Rejected::Tree("a run that could go on"));
+            }
+            let next = self.next_of(depth, process)?;
+            let past = self.past(process).1;
+            self.wait(process, &next, &past);
+        }
+        // Some other run has what this one would have.
+        if sleeps {
+            self.facts.blocked += 1;
+            return Ok(());
+        }
+        self.facts.executions += 1;
+        let state = &self.nodes[depth].state;
+        let lives = || state.threads.iter().map(|thread| thread.life);
+        if lives().any(|life| life == Life::Discarded) {
+            self.facts.discarded += 1;
+        } else if lives().any(|life| life == Life::Failed) {
+        } else if lives().any(|life| life == Life::Alive) {
+            self.facts.deadlocks += 1;
+        } else {
+            let mut broken = 0;
+            for condition in &self.ensures {
+                broken += u64::from(!self.machine.holds(condition, state).map_err(beyond)?);
+            }
+            self.facts.failures += broken;
+            let observed = self.machine.flat.observed.iter();
+            let result: Vec<i64> = observed.map(|&cell| state.cells[cell as usize]).collect();
+            match &self.first_result {
+                None => self.first_result = Some(result),
+                Some(first) => self.facts.results_differ |= *first != result,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether steps of one process, made in one state, have chosen everything that there is.
+fn complete(made: &[Vec<Choice>]) -> Result<(), Rejected> {
+    let mut all: Vec<&[Choice]> = made.iter().map(|choices| &choices[..]).collect();
+    all.sort_unstable_by_key(|choices| choices.iter().map(|one| one.value).collect::<Vec<_>>());
+    match covers(&all) {
+        true => Ok(()),
+        false => Err(Rejected::Tree("a step without all its outcomes")),
+    }
+}
+
+/// Whether sorted sequences of choices, equal up to here, have all values of the next choice, each
+/// with all that follow. What a step chooses from depends on what it has chosen before and on
+/// nothing else, so they agree on the range.
+fn covers(all: &[&[Choice]]) -> bool {
+    let Some([choice, ..]) = all.first() else {
+        // The step that chooses nothing more is one step.
+        return all.len() <= 1;
+    };
+    let mut rest = all;
+    let mut expected = choice.first;
+    while let Some([one, ..]) = rest.first() {
+        let same = |choices: &&&[Choice]| choices.first().is_some_and(|c| c.value == one.value);
+        let count = rest.iter().take_while(same).count();
+        let behind: Vec<&[Choice]> = rest[..count].iter().map(|choices| &choices[1..]).collect();
+        if one.value != expected || !covers(&behind) {
+            return false;
+        }
+        expected += 1;
+        rest = &rest[count..];
+    }
+    rest.is_empty() && expected == choice.end
+}

@@ -1,0 +1,170 @@
+//! The trees of engines: those of right ones are accepted, or lack little; those of engines that
+//! lose executions are not.
+
+use std::ops::ControlFlow;
+
+use mazurka_certificate::{Certificate, Facts, Rejected, Tree};
+use mazurka_core::{Execution, Limits};
+use mazurka_explore::{Algorithm, Goal, Observer, Search};
+use mazurka_lang::Machine;
+use mazurka_testkit::planted::{self, Switches};
+use mazurka_testkit::{Config, Hunt, Summary, generate, hunt};
+
+use crate::random::{fault, programs, truth};
+use crate::taped::{Taped, certificate};
+
+/// Writes down the tree of an engine.
+struct Watched(Tree);
+
+impl Observer<Machine> for Watched {
+    fn start(&mut self, program: &Machine) {
+        self.0 = Tree::new(program.code().program().processes.len() as u32);
+    }
+    fn pushed(&mut self, program: &Machine) {
+        if let Some(event) = program.events().last() {
+            let outcomes: Vec<i64> = event.outcomes.iter().map(|one| one.value).collect();
+            let spawned: Vec<u32> = event.spawned.iter().map(|child| child.0).collect();
+            self.0.step(event.process.0, &outcomes, &spawned);
+        }
+    }
+    fn popping(&mut self, _: &Machine) {
+        self.0.back();
+    }
+}
+
+/// The tree of an engine.
+fn explored(text: &str, algorithm: Algorithm) -> Certificate {
+    let mut program = mazurka_testkit::machine(text).expect("a program");
+    let search = Search {
+        algorithm,
+        limits: Limits::default(),
+        goal: Goal::Everything,
+    };
+    let mut watched = Watched(Tree::new(0));
+    search.run(
+        &mut program,
+        &mut |_| ControlFlow::Continue(()),
+        &mut watched,
+    );
+    certificate(text, watched.0)
+}
+
+fn text(seed: u64) -> String {
+    generate(seed, &Config::default()).to_string()
+}
+
+/// What the checker says about the tree of a search.
+fn checked(text: &str, search: impl FnOnce(&mut Taped)) -> Option<Result<Facts, Rejected>> {
+    let mut taped = Taped::new(text)?;
+    search(&mut taped);
+    match taped.certificate(text).check(&mut || true) {
+        Err(Rejected::Beyond(_)) => None,
+        checked => Some(checked),
+    }
+}
+
+#[test]
+fn trees_of_right_engines_are_accepted_or_mended() {
+    for algorithm in [Algorithm::Source, Algorithm::Optimal, Algorithm::Sleep] {
+        let (mut accepted, mut mended) = (0, 0);
+        for seed in 0..programs(300) {
+            let text = text(seed);
+            let Some(truth) = truth(&text) else { continue };
+            let certificate = explored(&text, algorithm);
+            match certificate.check(&mut || true) {
+                Err(Rejected::Beyond(_)) => {}
+                Ok(facts) => {
+                    assert_eq!(
+                        fault(&facts, &truth),
+                        None,
+                        "seed {seed}, {algorithm}\n{text}"
+                    );
+                    accepted += 1;
+                }
+                Err(Rejected::Tree(_)) => {
+                    let whole = certificate.mend(&mut || true);
+                    let whole = whole.unwrap_or_else(|why| panic!("seed {seed}: {why}\n{text}"));
+                    assert!(
+                        whole.missing + whole.superfluous > 0,
+                        "seed {seed}, {algorithm}"
+                    );
+                    assert_eq!(fault(&whole.facts, &truth), None, "seed {seed}\n{text}");
+                    assert_eq!(whole.certificate.check(&mut || true), Ok(whole.facts));
+                    mended += 1;
+                }
+                Err(why) => panic!("seed {seed}, {algorithm}: {why}\n{text}"),
+            }
+        }
+        println!("{algorithm}: {accepted} accepted, {mended} mended");
+        assert!(accepted > 10 * mended, "{algorithm}: {accepted}, {mended}");
+    }
+}
+
+fn planted(change: impl Fn(&mut Switches)) -> Switches {
+    let mut switches = Switches::default();
+    change(&mut switches);
+    switches
+}
+
+/// What the checker says about the tree of a planted engine, where that is wrong about a program.
+fn exposed(name: &str, switches: Switches, text: &str) -> bool {
+    let Some(truth) = truth(text) else {
+        return false;
+    };
+    let mut found = Summary::default();
+    let search = |program: &mut Taped| found = planted::source(program, switches);
+    let Some(checked) = checked(text, search) else {
+        return false;
+    };
+    let complete = found.traces.is_superset(&truth.traces) && found.failures == truth.failures;
+    match checked {
+        Err(_) => !complete,
+        // What is accepted is right, whatever the engine has taken for a trace.
+        Ok(facts) => {
+            assert_eq!(fault(&facts, &truth), None, "{name}\n{text}");
+            false
+        }
+    }
+}
+
+#[test]
+fn engines_that_lose_executions_are_exposed() {
+    let defects = [
+        ("E2", planted(|defect| defect.really_touched = true)),
+        ("E3", planted(|defect| defect.ignore_pending_guards = true)),
+        (
+            "locks",
+            planted(|defect| defect.ignore_pending_locks = true),
+        ),
+        ("E12", planted(|defect| defect.stop_at_mishap = true)),
+    ];
+    for (name, switches) in defects {
+        let all = 0..programs(300);
+        let exposed = all
+            .filter(|&seed| exposed(name, switches, &text(seed)))
+            .count();
+        println!("{name}: {exposed} exposed");
+        assert!(exposed > 0, "{name}");
+    }
+}
+
+#[test]
+fn rare_defects_are_exposed_by_the_programs_that_show_them() {
+    let defects = [
+        (
+            "last writer",
+            planted(|defect| defect.only_last_writer = true),
+        ),
+        ("ends", planted(|defect| defect.pending_only_at_ends = true)),
+    ];
+    for (name, switches) in defects {
+        let found = hunt(&Hunt::default(), |machine| {
+            planted::source(machine, switches)
+        });
+        let found = found
+            .expect("a program that it gets wrong")
+            .shrunk
+            .to_string();
+        assert!(exposed(name, switches, &found), "{name}\n{found}");
+    }
+}

@@ -1,0 +1,7 @@
+//! The tests of the checker.
+
+mod engines;
+mod mutants;
+mod random;
+mod swarm;
+mod taped;

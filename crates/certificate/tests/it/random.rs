@@ -1,0 +1,101 @@
+//! Random programs: trees that are grown have every trace, and nothing less is accepted.
+
+use mazurka_certificate::{Certificate, Facts, Kind, Rejected};
+use mazurka_testkit::{Config, Dependence, Limit, Summary, generate, machine, naive};
+
+/// How many programs to try: `MAZURKA_PROGRAMS` says so, or this number does.
+pub fn programs(unless_told: u64) -> u64 {
+    let told = std::env::var("MAZURKA_PROGRAMS").ok();
+    told.and_then(|n| n.parse().ok()).unwrap_or(unless_told)
+}
+
+/// What brute force finds, if that is not too much.
+pub fn truth(text: &str) -> Option<Summary> {
+    let limit = Limit::default();
+    let found = naive(&mut machine(text).ok()?, limit, Dependence::Claimed).ok()?;
+    (!found.lost).then_some(found)
+}
+
+/// What a check gets wrong.
+pub fn fault(facts: &Facts, truth: &Summary) -> Option<String> {
+    let shown = (
+        facts.deadlocks > 0,
+        facts.failures > 0,
+        facts.results_differ,
+    );
+    let true_ones = (
+        !truth.deadlocks.is_empty(),
+        !truth.failures.is_empty(),
+        truth.final_states.len() > 1,
+    );
+    let (traces, all) = (
+        facts.executions - facts.discarded,
+        truth.traces.len() as u64,
+    );
+    // Its claims may be finer, then there are fewer traces.
+    (shown != true_ones || traces > all)
+        .then(|| format!("{traces} of {all} traces, {shown:?} instead of {true_ones:?}"))
+}
+
+pub fn grow(kind: Kind, text: &str) -> Result<Certificate, Rejected> {
+    grow_within(kind, text, u64::MAX)
+}
+
+/// Gives up when it has been asked so often whether to go on.
+pub fn grow_within(kind: Kind, text: &str, looks: u64) -> Result<Certificate, Rejected> {
+    let mut looked = 0;
+    let mut go_on = || {
+        looked += 1;
+        looked < looks
+    };
+    Certificate::grow(kind, text, &[], 10_000, &mut go_on)
+}
+
+#[test]
+fn a_tree_that_is_grown_has_every_trace() {
+    let mut compared = 0;
+    for seed in 0..programs(1_000) {
+        let program = generate(seed, &Config::default());
+        let text = program.to_string();
+        let Some(truth) = truth(&text) else { continue };
+        let grown = match grow(Kind::Stateless, &text) {
+            Ok(grown) => grown,
+            Err(Rejected::Beyond(_)) => continue,
+            Err(other) => panic!("seed {seed}: {other}\n{text}"),
+        };
+        let facts = grown.check(&mut || true);
+        let facts = facts.unwrap_or_else(|why| panic!("seed {seed}: {why}\n{text}"));
+        if let Some(fault) = fault(&facts, &truth) {
+            panic!("seed {seed}: {fault}\n{text}");
+        }
+        // Of such values one side alone is claimed here.
+        if !text.contains("if false then") && !text.contains("if true then") {
+            let traces = facts.executions - facts.discarded;
+            assert_eq!(traces, truth.traces.len() as u64, "seed {seed}\n{text}");
+        }
+        compared += 1;
+    }
+    assert!(compared > 100, "{compared}");
+}
+
+#[test]
+fn a_set_of_states_has_every_end() {
+    let mut compared = 0;
+    for seed in 0..programs(1_000) {
+        let text = generate(seed, &Config::default()).to_string();
+        let Some(truth) = truth(&text) else { continue };
+        let grown = match grow(Kind::Stateful, &text) {
+            Ok(grown) => grown,
+            Err(Rejected::Beyond(_)) => continue,
+            Err(other) => panic!("seed {seed}: {other}\n{text}"),
+        };
+        let facts = grown.check(&mut || true);
+        let facts = facts.unwrap_or_else(|why| panic!("seed {seed}: {why}\n{text}"));
+        assert_eq!(facts.livelocks, 0, "all of these programs end\n{text}");
+        if let Some(fault) = fault(&facts, &truth) {
+            panic!("seed {seed}: {fault}\n{text}");
+        }
+        compared += 1;
+    }
+    assert!(compared > 100, "{compared}");
+}

@@ -1,0 +1,63 @@
+//! Random programs of another generator, with loops, objects and all else that the language has,
+//! against an oracle that shares nothing with the rest.
+
+use mazurka_certificate::{Facts, Kind, Rejected};
+use mazurka_testkit::oracle::{Answer, Limits, Truth, judge};
+use mazurka_testkit::swarm;
+
+use crate::random::{grow_within, programs};
+
+fn differs(facts: &Facts, truth: &Truth) -> Option<String> {
+    let shown = (
+        facts.deadlocks > 0,
+        facts.failures > 0,
+        facts.results_differ,
+    );
+    let deterministic = truth.deterministic.unwrap_or(true);
+    let true_ones = (truth.deadlock, !truth.failures.is_empty(), !deterministic);
+    (shown != true_ones).then(|| format!("{shown:?} instead of {true_ones:?}"))
+}
+
+#[test]
+fn both_kinds_of_evidence_agree_with_the_oracle() {
+    let (mut trees, mut sets, mut livelocks) = (0, 0, 0);
+    let generators: [fn(u64) -> String; 2] = [swarm::swarm, swarm::models];
+    for seed in 0..programs(250) {
+        for generator in generators {
+            let text = generator(seed);
+            let limits = Limits {
+                states: 3_000,
+                ..Limits::default()
+            };
+            let Answer::Truth(truth) = judge(&text, &limits) else {
+                continue;
+            };
+            for kind in [Kind::Stateless, Kind::Stateful] {
+                let facts = match grow_within(kind, &text, 200) {
+                    Ok(grown) => grown.check(&mut || true),
+                    Err(Rejected::Beyond(_) | Rejected::Stopped | Rejected::Program(_)) => continue,
+                    Err(other) => Err(other),
+                };
+                let facts = match facts {
+                    Ok(facts) => facts,
+                    Err(why) => panic!("seed {seed}, {kind:?}: {why}\n{text}"),
+                };
+                if let Some(differs) = differs(&facts, &truth) {
+                    panic!("seed {seed}, {kind:?}: {differs}\n{text}");
+                }
+                let livelock = facts.livelocks > 0;
+                assert_eq!(livelock, truth.livelock, "seed {seed}, {kind:?}\n{text}");
+                livelocks += u64::from(livelock);
+                match kind {
+                    Kind::Stateless => trees += 1,
+                    Kind::Stateful => sets += 1,
+                }
+            }
+        }
+    }
+    println!("{trees} trees, {sets} sets of states, {livelocks} livelocks");
+    assert!(
+        trees > 50 && sets > 50 && livelocks > 0,
+        "{trees} {sets} {livelocks}"
+    );
+}

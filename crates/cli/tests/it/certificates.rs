@@ -1,0 +1,114 @@
+//! `check --certificate` and `check-certificate`.
+
+use std::fs;
+use std::path::Path;
+
+use crate::support::{mazurka, with_input};
+
+const LOCKED: &str = "examples/counter-locked.maz";
+
+/// A file in a folder of its own.
+fn path(folder: &Path, name: &str) -> String {
+    folder.join(name).to_str().expect("a name").to_owned()
+}
+
+#[test]
+fn a_verdict_follows_from_its_certificate() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = &path(folder.path(), "counter.cert");
+    for command in ["check", "explore"] {
+        let said = mazurka(&[command, LOCKED, "--certificate", file]);
+        assert_eq!(said.code, 0, "{said:?}");
+        assert!(
+            said.err.contains("certificate: a tree of 2 executions"),
+            "{said:?}"
+        );
+        let said = mazurka(&["check-certificate", file, "--file", LOCKED]);
+        assert_eq!(said.code, 0, "{said:?}");
+        assert!(said.out.starts_with("verified: no failure"), "{said:?}");
+        fs::remove_file(file).expect("it was saved");
+    }
+}
+
+#[test]
+fn a_program_with_loops_has_its_states_for_evidence() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = &path(folder.path(), "spin.cert");
+    let spin = "var x: int = 0 process { while x == 0 { skip } } process { x := 1 }";
+    let said = with_input(&["check", "-", "--certificate", file], spin);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(said.err.contains("states that no step leaves"), "{said:?}");
+    let said = mazurka(&["check-certificate", file]);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(said.out.contains("no livelock"), "{said:?}");
+}
+
+#[test]
+fn what_is_not_shown_has_no_certificate() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = &path(folder.path(), "none.cert");
+    let cases = [
+        (
+            "var x: int = 0 process { x := 1 } process { x := 2 }",
+            1,
+            "only `verified`",
+        ),
+        ("var x: int process { x := 1 }", 3, "leave values open"),
+        (
+            "var x: int = 0 cover x == 1 process { x := 1 }",
+            3,
+            "temporal properties, `cover`",
+        ),
+    ];
+    for (program, code, why) in cases {
+        let said = with_input(&["check", "-", "--certificate", file], program);
+        assert_eq!(said.code, code, "{said:?}");
+        assert!(said.err.contains(why), "{said:?}");
+        assert!(!Path::new(file).exists(), "{program}");
+    }
+}
+
+#[test]
+fn a_certificate_that_was_changed_is_refused_by_name() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = &path(folder.path(), "counter.cert");
+    mazurka(&["check", LOCKED, "--certificate", file]);
+    let whole = fs::read(file).expect("it was saved");
+    // Of the first of two runs the last steps are left out.
+    let evidence = whole.iter().rposition(|&byte| byte != 0).expect("a step");
+    let mut less = whole.clone();
+    less.truncate(evidence);
+    let length = whole.len() - less.len();
+    fs::write(file, &less).expect("a file");
+    let said = mazurka(&["check-certificate", file]);
+    assert_eq!(said.code, 3, "{length} bytes less: {said:?}");
+    fs::write(file, "no certificate").expect("a file");
+    let said = mazurka(&["check-certificate", file]);
+    assert_eq!(said.code, 3, "{said:?}");
+    assert!(said.err.contains("this is no certificate"), "{said:?}");
+    fs::write(file, &whole).expect("a file");
+    let said = mazurka(&["check-certificate", file, "--file", "examples/counter.maz"]);
+    assert_eq!(said.code, 3, "{said:?}");
+    assert!(said.err.contains("about another program"), "{said:?}");
+    let said = mazurka(&["check-certificate", "no-such-file"]);
+    assert_eq!(said.code, 3, "{said:?}");
+}
+
+#[test]
+fn evidence_without_a_run_is_rejected() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = &path(folder.path(), "writers.cert");
+    let writers = "var x: int = 0 process { x := 1 } process { x := 1 }";
+    let said = with_input(&["check", "-", "--certificate", file], writers);
+    assert_eq!(said.code, 0, "{said:?}");
+    let mut bytes = fs::read(file).expect("it was saved");
+    // A tree of two runs of two steps: eight bytes and their number. One run is half of it.
+    let at = bytes.len() - 9;
+    assert_eq!(bytes[at], 8, "{bytes:?}");
+    bytes[at] = 4;
+    bytes.truncate(at + 5);
+    fs::write(file, &bytes).expect("a file");
+    let said = mazurka(&["check-certificate", file]);
+    assert_eq!(said.code, 1, "{said:?}");
+    assert!(said.out.contains("a race that is not reversed"), "{said:?}");
+}

@@ -1,0 +1,64 @@
+//! An object with its specification, as a part of the checked program.
+
+use mazurka_diagnostics::Span;
+
+use super::hir::{Program, Type, VarId};
+
+/// An object whose operations are called by clients, with the ghosts that keep the history
+/// (`check/operations.rs`).
+#[derive(Clone, Debug)]
+pub struct Linearizable {
+    /// The number of clients, which are the last processes.
+    pub clients: u32,
+    /// The number of calls that each of them makes.
+    pub calls_each: u32,
+    /// The operations, in the order of the file.
+    pub operations: Vec<Operation>,
+    /// The calls that a client chooses from.
+    pub calls: Vec<LinearCall>,
+    /// `$ended`, the first of the ghosts.
+    pub first: VarId,
+    /// `$called`
+    pub called: VarId,
+    /// `$seen`
+    pub seen: VarId,
+    /// `$result`, the last of them.
+    pub result: VarId,
+    /// What the operations should do; there is one in every program that was read.
+    pub specification: Option<Specification>,
+    /// Where the specification begins.
+    pub span: Span,
+}
+
+/// An operation of an object.
+#[derive(Clone, Debug)]
+pub struct Operation {
+    /// Its name.
+    pub name: String,
+    /// The types of its parameters.
+    pub params: Vec<Type>,
+    /// The type of what it returns.
+    pub result: Option<Type>,
+    /// Where its name, its parameters and its result stand.
+    pub head: Span,
+}
+
+/// An operation with arguments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinearCall {
+    /// The operation, by its index.
+    pub operation: u32,
+    /// Its arguments.
+    pub args: Vec<i64>,
+}
+
+/// A program with one process, which makes one call in one step.
+#[derive(Clone, Debug)]
+pub struct Specification {
+    /// The program.
+    pub program: Box<Program>,
+    /// The variable, an array of one element, that has the number of the call.
+    pub called: VarId,
+    /// The one that gets the result.
+    pub result: VarId,
+}

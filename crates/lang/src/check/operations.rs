@@ -1,0 +1,663 @@
+//! `op push(v: 1..3) { … }` and `spec object for 2 clients of 3 operations { … }`: linearizability.
+//!
+//! An object is what its operations do to the shared variables of the file. It is checked with all
+//! clients of so many processes that make so many calls each, one after the other: every call is
+//! chosen among all operations with all arguments. So it is lowered to processes that choose, and
+//! to ghosts that keep the history:
+//!
+//! | ghost | what it holds |
+//! |---|---|
+//! | `$called[s]` | which call slot s is, by its number among all possible ones, or −1 |
+//! | `$seen[s][q]` | how many slots of client q had ended when slot s was called |
+//! | `$result[s]` | what the call has returned |
+//! | `$ended[q]` | the slot after the last one of client q that has ended |
+//!
+//! Slots are the calls that clients make, those of a client next to each other. A *call* is a step:
+//! it chooses, and reads `$ended` of all clients. A *return* writes `$ended` of its own, and
+//! belongs to the last step of the operation. Whether the history is linearizable is an invariant
+//! over `$ended`, so it is looked at in the step of each return (`run/judge.rs`).
+//!
+//! Is that enough, and what does a trace keep? The history of a run is linearizable or not by which
+//! operations have ended before which others were called, and by the results.
+//!
+//! - *Time is in the trace.* A call reads what the returns of other clients write, so the two are
+//!   dependent, and equivalent runs agree on which came first. Two calls are independent: which of
+//!   them came first changes no history. Two returns are dependent, because both write a variable
+//!   of the same invariant: so all equivalent runs agree on which return is the first that no order
+//!   explains, and it counts once.
+//! - *A return needs no step of its own.* Let H be the history of a run in which an operation
+//!   returns some time after its last step. The run in which it returns at once has a history H'
+//!   with the same operations and results in which more operations come before others. An order
+//!   that explains H' explains H. A call needs a step for the same reason: it must be late, so it
+//!   may not join the step before it.
+//! - *Each return is enough.* A call alone, and what is called and has not returned, asks for no
+//!   explanation; and where a history is explained, so are its prefixes. So the history of every
+//!   prefix of every run is looked at, those of runs that wait for ever, go on for ever or fail
+//!   included.
+//! - *Clients that make fewer calls* have prefixes of these histories.
+
+use mazurka_diagnostics::{Diagnostic, Span};
+use rustc_hash::FxHashMap;
+
+use super::body::Body;
+use super::initial::stays;
+use super::objects::Me;
+use super::records::{Declared, number};
+use super::synchronise::{binary, local};
+use super::{Checker, MAX_PROCESSES};
+use crate::check::hir::{
+    BinaryOp, Expr, ExprKind, Leave, LinearCall, Linearizable, LocalId, Operation, Place,
+    ProcedureId, Process, Property, Shape, Stmt, StmtKind, Type, Var, VarId,
+};
+use crate::syntax::ast::{self, File, Item, Name, OperationResult, Param, Spec};
+
+/// The most calls of a history.
+const MOST_SLOTS: i64 = 64;
+
+/// The most calls that a client chooses from.
+const MOST_CALLS: usize = 256;
+
+/// The name of the property, and of the processes.
+const PROPERTY: &str = "linearizable";
+const CLIENT: &str = "client";
+
+/// Where returns go.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Returns {
+    /// Into the history of the clients.
+    History { ended: VarId, result: VarId },
+    /// Into a variable of a specification.
+    Variable(VarId),
+}
+
+/// What the checker knows of operations.
+#[derive(Debug, Default)]
+pub(super) struct Operations {
+    /// The procedures that are operations, by their name.
+    known: FxHashMap<String, Known>,
+    returns: Option<Returns>,
+    /// Clients, and the calls of each.
+    clients: (i64, i64),
+}
+
+/// An operation.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    result: Option<Type>,
+    range: Option<(i64, i64)>,
+    head: Span,
+}
+
+/// The operation whose body is being checked.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Inside {
+    known: Known,
+    returns: Returns,
+    /// Its client and its slot: parameters that no source text names.
+    client: LocalId,
+    slot: LocalId,
+}
+
+impl<'s> Checker<'s> {
+    pub(super) fn wrong_operation(
+        &mut self,
+        (code, span): (&'static str, Span),
+        message: String,
+        label: &str,
+        help: &str,
+    ) {
+        self.report(
+            Diagnostic::new(code, span, message)
+                .label(label)
+                .help(help.to_owned()),
+        );
+    }
+
+    /// What an operation returns.
+    pub(super) fn result_of(&self, name: &str) -> Option<Type> {
+        self.operations.known.get(name).and_then(|one| one.result)
+    }
+
+    /// Whether a procedure is an operation.
+    pub(super) fn is_operation_of_object(&self, name: &str) -> bool {
+        self.operations.known.contains_key(name)
+    }
+
+    /// The specification of the file, if it has one.
+    fn spec_of<'f>(&mut self, file: &'f File<'s>) -> Option<&'f Spec<'s>> {
+        let mut found: Option<&Spec<'s>> = None;
+        for item in &file.items {
+            let Item::Spec(spec) = item else { continue };
+            match found {
+                None => found = Some(spec),
+                Some(first) => self.report(
+                    Diagnostic::new("M0451", spec.head, "there are two specifications")
+                        .label("the second one")
+                        .related(first.head, "the first one")
+                        .help("a file checks one object: remove one of them"),
+                ),
+            }
+        }
+        found
+    }
+
+    /// Notes which procedures are operations, and declares what keeps their history. Constants must
+    /// be known. Returns how many clients there are.
+    pub(super) fn declare_operations(&mut self, file: &File<'s>) -> i64 {
+        for item in &file.items {
+            let Item::Operation(OperationResult { name, ty, head }) = item else {
+                continue;
+            };
+            let (mut result, mut range) = (None, None);
+            if let Some(ty) = ty {
+                result = self.known_type(ty).plain();
+                range = Body::new(self).range(ty);
+                let single = ty.dims.is_empty() && ty.atomic.is_none();
+                let named = !matches!(self.declared(&ty.base), Declared::Struct(_));
+                if !single || !named {
+                    let help = "return a number, a truth value or a member of an `enum`";
+                    let message = format!("`{}` cannot return this", name.text);
+                    self.wrong_operation(("M0452", ty.span), message, "expected one value", help);
+                }
+            }
+            let known = Known {
+                result,
+                range,
+                head: *head,
+            };
+            self.operations.known.insert(name.text.to_owned(), known);
+        }
+        if self.is_specification {
+            let result = self.hidden_var("$result", 1, 0, Span::default());
+            self.operations.returns = Some(Returns::Variable(result));
+            return 0;
+        }
+        let spec = self.spec_of(file);
+        let mut known: Vec<Span> = self.operations.known.values().map(|one| one.head).collect();
+        known.sort_unstable_by_key(|head| head.start);
+        match (spec, known.first()) {
+            (None, None) => {}
+            (Some(spec), Some(_)) => self.declare_history(spec),
+            // It may be there, and not have been read.
+            _ if !self.diagnostics.is_empty() => {}
+            (None, Some(&head)) => {
+                let message = "operations without a specification".to_owned();
+                let help = "say what they should do: `spec object for 2 clients of 3 operations { … }`; what no client calls is a `proc`";
+                self.wrong_operation(("M0451", head), message, "nothing calls it", help);
+            }
+            (Some(spec), None) => {
+                let message = "a specification without operations".to_owned();
+                let help = "declare them outside of it too, as in `op pop(): int { … }`";
+                self.wrong_operation(("M0451", spec.head), message, "of nothing", help);
+            }
+        }
+        self.operations.clients.0
+    }
+
+    fn declare_history(&mut self, spec: &Spec<'s>) {
+        let clients = Body::new(self).const_int(&spec.clients, "the number of clients");
+        let calls = Body::new(self).const_int(&spec.operations, "the number of operations");
+        let (Some(clients), Some(calls)) = (clients, calls) else {
+            return;
+        };
+        let span = spec.head;
+        if clients < 1 || calls < 1 || clients.saturating_mul(calls) > MOST_SLOTS {
+            let message = format!("{clients} clients of {calls} operations");
+            let label = format!("expected at least 1 of each, and at most {MOST_SLOTS} in all");
+            let help = "2 clients of 3 operations, or 3 of 2, find most mistakes";
+            self.wrong_operation(("M0451", span), message, &label, help);
+            return;
+        }
+        let slots = (clients * calls) as u32;
+        let ended = self.hidden_var("$ended", clients as u32, 0, span);
+        let starts = (0..clients).map(|client| client * calls).collect();
+        self.program.vars[ended.0 as usize].init = Some(starts);
+        let called = self.hidden_var("$called", slots, -1, span);
+        let seen = self.hidden_var("$seen", slots * clients as u32, 0, span);
+        let result = self.hidden_var("$result", slots, 0, span);
+        self.program.ghosts.extend([ended, called, seen, result]);
+        self.operations.returns = Some(Returns::History { ended, result });
+        self.operations.clients = (clients, calls);
+        self.program.linearizable = Some(Linearizable {
+            clients: clients as u32,
+            calls_each: calls as u32,
+            operations: Vec::new(),
+            calls: Vec::new(),
+            first: ended,
+            called,
+            seen,
+            result,
+            specification: None,
+            span,
+        });
+    }
+
+    /// A variable that no source text names.
+    pub(super) fn hidden_var(&mut self, name: &str, len: u32, init: i64, span: Span) -> VarId {
+        let id = VarId(self.program.vars.len() as u32);
+        let shape = Shape::plain(name, vec![len]);
+        self.program.vars.push(Var {
+            name: name.to_owned(),
+            ty: Type::Int,
+            atomic: false,
+            object: false,
+            holds: false,
+            len: shape.elements(),
+            shape,
+            init: Some(vec![init; len as usize]),
+            span,
+        });
+        id
+    }
+
+    /// All calls that a client may make, and the processes that make them. Procedures must be
+    /// checked.
+    pub(super) fn clients(&mut self, file: &File<'s>) {
+        let Some(mut object) = self.program.linearizable.take() else {
+            return;
+        };
+        let before = self.diagnostics.len();
+        for pair in file.items.windows(2) {
+            if let [Item::Proc { name, params, .. }, Item::Operation(result)] = pair {
+                self.calls_of(*name, params, result, &mut object);
+            }
+        }
+        let count = self.program.processes.len() as u64 + u64::from(object.clients);
+        if object.calls.len() > MOST_CALLS || count > MAX_PROCESSES {
+            let message = format!("each call is one of {}", object.calls.len());
+            let label = format!("at most {MOST_CALLS} are possible");
+            let help = "make the ranges of the arguments smaller";
+            self.wrong_operation(("M0451", object.span), message, &label, help);
+        }
+        if self.diagnostics.len() == before && !object.calls.is_empty() {
+            for client in 0..object.clients {
+                let process = self.client(&object, client);
+                self.program.processes.push(process);
+            }
+            self.state_linearizability(&object);
+        }
+        if self.diagnostics.is_empty() && !self.program.unknowns().is_empty() {
+            let message = "some values are not known".to_owned();
+            let help = "give variables initial values, in the file or with `--set`, and use `choose` in place of `input()`";
+            let label = "histories are decided where all values are";
+            self.wrong_operation(("M0451", object.span), message, label, help);
+        }
+        self.program.linearizable = Some(object);
+    }
+
+    /// Adds the calls of an operation with all of its arguments.
+    fn calls_of(
+        &mut self,
+        name: Name<'s>,
+        params: &[Param<'s>],
+        result: &OperationResult<'s>,
+        object: &mut Linearizable,
+    ) {
+        let mut all: Vec<Vec<i64>> = vec![Vec::new()];
+        let mut types = Vec::new();
+        for (param, ty) in params {
+            let declared = self.declared(&ty.base);
+            let Declared::Plain(plain) = declared else {
+                self.unbounded(*param);
+                return;
+            };
+            types.push(plain);
+            // Its mistakes were reported with the procedure.
+            let before = self.diagnostics.len();
+            let range = Body::new(self).range(ty);
+            self.diagnostics.truncate(before);
+            let (low, high) = match (range, plain) {
+                (Some(range), _) => range,
+                (None, Type::Bool) => (0, 2),
+                (None, Type::Enum(id)) => {
+                    (0, self.program.enums[usize::from(id)].members.len() as i64)
+                }
+                (None, _) => {
+                    self.unbounded(*param);
+                    return;
+                }
+            };
+            // More than can be used are not made.
+            let high = high.min(low.saturating_add(MOST_CALLS as i64 + 1));
+            let with = |args: Vec<i64>| {
+                (low..high).map(move |value| {
+                    let mut args = args.clone();
+                    args.push(value);
+                    args
+                })
+            };
+            all = all
+                .into_iter()
+                .flat_map(with)
+                .take(MOST_CALLS + 1)
+                .collect();
+        }
+        let operation = object.operations.len() as u32;
+        let call = |args| LinearCall { operation, args };
+        object.calls.extend(all.into_iter().map(call));
+        object.operations.push(Operation {
+            name: name.text.to_owned(),
+            head: result.head,
+            params: types,
+            result: self.result_of(name.text),
+        });
+    }
+
+    fn unbounded(&mut self, param: Name<'s>) {
+        let message = format!("`{}` has too many values", param.text);
+        let help = "clients try all of them: give it a range, as in `v: 0..3`, or the type `bool` or an `enum`";
+        self.wrong_operation(("M0451", param.span), message, "expected a few", help);
+    }
+
+    /// A process that makes calls.
+    fn client(&mut self, object: &Linearizable, client: u32) -> Process {
+        let me = self.program.processes.len() as i64;
+        let span = object.span;
+        // No statement of the file stands there.
+        let aside = Span {
+            start: span.start,
+            end: span.start + "spec".len() as u32,
+        };
+        let told_apart = self.processes.told_apart;
+        let procedures: Vec<ProcedureId> = object
+            .operations
+            .iter()
+            .map(|operation| {
+                let found = self.globals.get(operation.name.as_str());
+                match found {
+                    Some(&(super::Global::Proc(id), _)) => id,
+                    _ => ProcedureId(0),
+                }
+            })
+            .collect();
+        self.program.lowered.insert(span);
+        let mut body = Body::of_process(self);
+        body.me = Me::Process(me);
+        let chosen = body.hidden("chosen", Type::Int);
+        let frame = body.frame;
+        let mut stmts = Vec::new();
+        for call in 0..object.calls_each {
+            let slot = i64::from(client * object.calls_each + call);
+            let choose = Expr {
+                kind: ExprKind::Choose(
+                    Box::new(number(0, span)),
+                    Box::new(number(object.calls.len() as i64, span)),
+                ),
+                ty: Type::Int,
+                span,
+            };
+            stmts.push(Stmt {
+                kind: StmtKind::Let(chosen, vec![choose]),
+                span,
+            });
+            let (mut places, mut values) = (Vec::new(), Vec::new());
+            places.push(Place::Element(object.called, number(slot, aside)));
+            values.push(local(chosen, aside));
+            for other in 0..i64::from(object.clients) {
+                let at = slot * i64::from(object.clients) + other;
+                places.push(Place::Element(object.seen, number(at, aside)));
+                values.push(element(object.first, number(other, aside)));
+            }
+            stmts.push(Stmt {
+                kind: StmtKind::Assign(places, values),
+                span: aside,
+            });
+            let made = Dispatch {
+                object,
+                procedures: &procedures,
+                chosen,
+                hidden: match told_apart {
+                    true => vec![me, i64::from(client), slot],
+                    false => vec![i64::from(client), slot],
+                },
+                span: aside,
+            };
+            stmts.push(made.among(0, object.calls.len()));
+        }
+        self.grow(stmts.len() * object.calls.len(), span);
+        Process {
+            name: Some(CLIENT.to_owned()),
+            instance: Some(client.into()),
+            frame,
+            body: stmts,
+        }
+    }
+
+    /// The invariant whose variables returns write. It holds as it is written; what it stands for
+    /// is looked at where it is.
+    fn state_linearizability(&mut self, object: &Linearizable) {
+        let span = object.span;
+        let at_least = |client: u32| {
+            let ended = element(object.first, number(client.into(), span));
+            binary(BinaryOp::Ge, ended, number(0, span), Type::Bool)
+        };
+        let all = (1..object.clients).fold(at_least(0), |all, client| {
+            binary(BinaryOp::And, all, at_least(client), Type::Bool)
+        });
+        self.program.invariants.push(Property {
+            name: Some(PROPERTY.to_owned()),
+            expr: all,
+            span,
+        });
+    }
+
+    /// The names that a specification takes: of a property, and of processes.
+    pub(super) fn names_of_spec(spec: &Spec<'s>) -> [Name<'s>; 2] {
+        [PROPERTY, CLIENT].map(|text| Name {
+            text,
+            span: spec.head,
+        })
+    }
+}
+
+pub(super) fn element(var: VarId, index: Expr) -> Expr {
+    let span = index.span;
+    Expr {
+        kind: ExprKind::Element(var, Box::new(index)),
+        ty: Type::Int,
+        span,
+    }
+}
+
+/// The call that a number stands for.
+pub(super) struct Dispatch<'a> {
+    pub object: &'a Linearizable,
+    /// The procedures of the operations.
+    pub procedures: &'a [ProcedureId],
+    /// The number.
+    pub chosen: LocalId,
+    /// Arguments that no source text names.
+    pub hidden: Vec<i64>,
+    pub span: Span,
+}
+
+impl Dispatch<'_> {
+    /// Makes the call that was chosen among some.
+    pub fn among(&self, from: usize, to: usize) -> Stmt {
+        let span = self.span;
+        if to - from > 1 {
+            let middle = from + (to - from) / 2;
+            let chosen = local(self.chosen, span);
+            let test = binary(
+                BinaryOp::Lt,
+                chosen,
+                number(middle as i64, span),
+                Type::Bool,
+            );
+            let (then, other) = (self.among(from, middle), self.among(middle, to));
+            let kind = StmtKind::If(test, vec![then], vec![other]);
+            return Stmt { kind, span };
+        }
+        let call = &self.object.calls[from];
+        let operation = &self.object.operations[call.operation as usize];
+        let args = call.args.iter().zip(&operation.params);
+        let mut args: Vec<Expr> = args
+            .map(|(&value, &ty)| Expr {
+                kind: ExprKind::Const(value),
+                ty,
+                span,
+            })
+            .collect();
+        args.extend(self.hidden.iter().map(|&value| number(value, span)));
+        let procedure = self.procedures[call.operation as usize];
+        Stmt {
+            kind: StmtKind::Call(procedure, args),
+            span,
+        }
+    }
+}
+
+impl<'s> Body<'_, 's> {
+    /// The body of a procedure begins, whose parameters are declared.
+    pub(super) fn begin_operation(&mut self, procedure: &str) {
+        let known = self.c.operations.known.get(procedure).copied();
+        let Some((known, returns)) = known.zip(self.c.operations.returns) else {
+            return;
+        };
+        let mut hidden = |name| self.new_local(Shape::plain(name, Vec::new()), Type::Int);
+        let (client, slot) = match returns {
+            Returns::History { .. } => (hidden("$client"), hidden("$slot")),
+            Returns::Variable(_) => (LocalId(0), LocalId(0)),
+        };
+        self.operation = Some(Inside {
+            known,
+            returns,
+            client,
+            slot,
+        });
+    }
+
+    /// The end of the body of a procedure.
+    pub(super) fn end_operation(&mut self, body: &[ast::Stmt<'s>], into: &mut Vec<Stmt>) {
+        let Some(inside) = self.operation else { return };
+        let head = inside.known.head;
+        match inside.known.result {
+            None => into.push(self.returned(inside, number(0, head), head)),
+            Some(_) if always_leaves(body) => {}
+            Some(_) => {
+                let message = "this operation may end without `return`".to_owned();
+                let help = "let every way through its body end with `return e`";
+                let label = "it says that it returns something";
+                self.c
+                    .wrong_operation(("M0452", head), message, label, help);
+            }
+        }
+    }
+
+    /// `return e` and `return` of an operation.
+    pub(super) fn return_stmt(&mut self, value: Option<&ast::Expr<'s>>, span: Span) -> StmtKind {
+        let inside = self.operation.filter(|_| self.in_procedure);
+        let Some(inside) = inside else {
+            value.iter().for_each(|value| {
+                self.value(value);
+            });
+            return self.leave(Leave::Procedure, span);
+        };
+        let mut stmts = Vec::new();
+        let mut add = |kind| stmts.push(Stmt { kind, span });
+        let kept = match (inside.known.result, value) {
+            (Some(ty), Some(value)) => {
+                let value = self.value_of_type(value, Some(ty));
+                let kept = self.hidden("result", ty);
+                add(StmtKind::Let(kept, vec![value]));
+                let kept = Expr {
+                    ty,
+                    ..local(kept, span)
+                };
+                if let Some(range) = inside.known.range {
+                    add(stays(kept.clone(), "the result", range, span).kind);
+                }
+                kept
+            }
+            (None, None) => number(0, span),
+            (found, value) => {
+                let (message, help) = match found {
+                    None => (
+                        "this operation returns nothing",
+                        "say what it returns: `op name(…): int { … }`",
+                    ),
+                    Some(_) => ("this operation returns something", "write `return e`"),
+                };
+                value.iter().for_each(|value| {
+                    self.value(value);
+                });
+                let span = value.map_or(span, |value| value.span);
+                let message = message.to_owned();
+                self.c
+                    .wrong_operation(("M0452", span), message, "as its head says", help);
+                number(0, span)
+            }
+        };
+        stmts.push(self.returned(inside, kept, span));
+        stmts.push(Stmt {
+            kind: StmtKind::Leave(Leave::Procedure),
+            span,
+        });
+        StmtKind::Block(stmts)
+    }
+
+    /// The return itself, with a value that no step can change any more.
+    fn returned(&self, inside: Inside, value: Expr, span: Span) -> Stmt {
+        let kind = match inside.returns {
+            Returns::Variable(result) => {
+                StmtKind::Assign(vec![Place::Element(result, number(0, span))], vec![value])
+            }
+            Returns::History { ended, result } => {
+                let slot = || local(inside.slot, span);
+                let next = binary(BinaryOp::Add, slot(), number(1, span), Type::Int);
+                StmtKind::Assign(
+                    vec![
+                        Place::Element(result, slot()),
+                        Place::Element(ended, local(inside.client, span)),
+                    ],
+                    vec![value, next],
+                )
+            }
+        };
+        Stmt { kind, span }
+    }
+}
+
+/// Whether no way through some statements gets to their end.
+fn always_leaves(stmts: &[ast::Stmt<'_>]) -> bool {
+    stmts.iter().any(leaves)
+}
+
+fn leaves(stmt: &ast::Stmt<'_>) -> bool {
+    use ast::StmtKind;
+    match &stmt.kind {
+        StmtKind::Return(_) | StmtKind::Error(_) | StmtKind::End | StmtKind::Poison => true,
+        StmtKind::Leave(leave) => *leave == Leave::Procedure,
+        StmtKind::Block(body) | StmtKind::Atomic(body) => always_leaves(body),
+        StmtKind::Guard(_, inner) | StmtKind::Labelled(_, inner) => leaves(inner),
+        StmtKind::Choice { then, other, .. } => leaves(then) && leaves(other),
+        StmtKind::If(_, then, other) => always_leaves(then) && always_leaves(other),
+        StmtKind::Match(_, cases) => {
+            let bodies = cases.cases.iter().map(|(_, body)| body);
+            let other = cases.other.iter().map(|(_, body)| &**body);
+            bodies.chain(other).all(|body| always_leaves(body))
+        }
+        StmtKind::Select(_, alternatives, other) => {
+            let bodies = alternatives.iter().map(|one| &one.body);
+            bodies.chain(other).all(|body| always_leaves(body))
+        }
+        StmtKind::While {
+            test, bound, body, ..
+        } => matches!(test.kind, ast::ExprKind::Bool(true)) && bound.is_none() && !breaks(body),
+        _ => false,
+    }
+}
+
+/// Whether a `break` leaves the loop around some statements.
+fn breaks(stmts: &[ast::Stmt<'_>]) -> bool {
+    use ast::StmtKind;
+    let mut found = false;
+    for stmt in stmts {
+        match &stmt.kind {
+            StmtKind::Leave(Leave::Loop) => found = true,
+            StmtKind::While { .. } | StmtKind::For { .. } | StmtKind::GuardedLoop(..) => {}
+            _ => stmt.for_each_inner(&mut |inner| found |= breaks(std::slice::from_ref(inner))),
+        }
+    }
+    found
+}

@@ -1,0 +1,107 @@
+//! `op push(v: 1..3) { … }` and `spec object for 2 clients of 3 operations { … }`
+
+use super::super::ast::{Expr, Item, OperationResult, Spec};
+use super::super::token::Kind;
+use super::{Parse, Parser, Stop};
+
+const SPEC: &str = "write `spec object for 2 clients of 3 operations { … }`";
+
+impl<'s> Parser<'s> {
+    /// Whether `op name(` begins here; `op` is a name elsewhere.
+    pub(super) fn at_operation(&self) -> bool {
+        self.at_word("op")
+            && self.kind_after(1) == Kind::Ident
+            && [Kind::LParen, Kind::LBrace, Kind::Colon].contains(&self.kind_after(2))
+    }
+
+    /// Whether `spec object for` begins here; `spec` and `object` are names elsewhere.
+    pub(super) fn at_spec(&self) -> bool {
+        self.at_word("spec")
+            && self.text(self.token_at(self.pos + 1).span) == "object"
+            && matches!(self.kind_after(2), Kind::For | Kind::LBrace)
+    }
+
+    /// A procedure, and that it is an operation.
+    pub(super) fn operation_item(&mut self, items: &mut Vec<Item<'s>>) -> Parse<()> {
+        let start = self.token().span;
+        self.bump();
+        let name = self.name("the name of an operation")?;
+        let params = match self.at(Kind::LParen) {
+            true => self.params(name)?,
+            false => {
+                let help = format!("write `op {}() {{ … }}`", name.text);
+                self.unexpected_with("`(`", Some(help));
+                Vec::new()
+            }
+        };
+        let mut ty = None;
+        if self.eat(Kind::Colon) {
+            ty = Some(self.type_expr()?);
+        }
+        let head = start.to(self.previous());
+        self.in_operation = true;
+        let body = self.block("the parameters");
+        self.in_operation = false;
+        let body = body?;
+        items.push(Item::Proc { name, params, body });
+        items.push(Item::Operation(OperationResult { name, ty, head }));
+        Ok(())
+    }
+
+    /// The specification, at its first word.
+    pub(super) fn spec(&mut self) -> Parse<Item<'s>> {
+        let start = self.token().span;
+        self.bump();
+        self.bump();
+        let Ok((clients, operations)) = self.spec_clients() else {
+            // What stands in the braces is not looked at.
+            while !self.at(Kind::LBrace) && !self.at(Kind::Eof) {
+                self.bump();
+            }
+            self.pos = self.partner_of(self.pos) + 1;
+            return Err(Stop::Unexpected);
+        };
+        let head = start.to(self.previous());
+        let end = self.partner_of(self.pos);
+        self.bump();
+        let mut items = Vec::new();
+        while self.pos < end {
+            if self.eat(Kind::Semi) {
+                continue;
+            }
+            self.item(&mut items)?;
+        }
+        self.expect(Kind::RBrace, " after the operations")?;
+        Ok(Item::Spec(Spec {
+            clients,
+            operations,
+            items,
+            head,
+        }))
+    }
+
+    /// `for 2 clients of 3 operations`, before a brace.
+    fn spec_clients(&mut self) -> Parse<(Expr<'s>, Expr<'s>)> {
+        let help = || Some(SPEC.to_owned());
+        if !self.eat(Kind::For) {
+            return Err(self.unexpected_with("`for`", help()));
+        }
+        let clients = self.expr()?;
+        self.spec_word(["clients", "client"])?;
+        self.spec_word(["of", "of"])?;
+        let operations = self.expr()?;
+        self.spec_word(["operations", "operation"])?;
+        if !self.at(Kind::LBrace) {
+            return Err(self.unexpected_with("`{`", help()));
+        }
+        Ok((clients, operations))
+    }
+
+    fn spec_word(&mut self, [word, other]: [&str; 2]) -> Parse<()> {
+        if !self.at_word(word) && !self.at_word(other) {
+            return Err(self.unexpected_with(&format!("`{word}`"), Some(SPEC.to_owned())));
+        }
+        self.bump();
+        Ok(())
+    }
+}

@@ -1,0 +1,314 @@
+//! `check --certificate` and `check-certificate`: evidence for "verified" that is checked without
+//! trust in any explorer.
+//!
+//! The evidence is the tree that `optimal` walks, with what it lacks for the theorem
+//! (docs/proofs/certificates.md), or all states where that tree does not end or is too large.
+//!
+//! ```
+//! use mazurka::certificate::{self, Certificate};
+//! use mazurka::{Options, Program, Verdict, quietly};
+//!
+//! let source = "var x: int = 0  lock m  process p (i in 0..2) { lock(m); x := x + 1; unlock(m) }";
+//! let program = Program::load("counter.maz", source, &[]).unwrap();
+//! let options = Options::default();
+//! let made = program.certify(&options, &mut quietly()).unwrap();
+//! let bytes = made.certificate.to_bytes();
+//!
+//! let read = Certificate::from_bytes(&bytes).unwrap();
+//! let checked = certificate::check(&read, &options, &mut quietly()).unwrap();
+//! assert_eq!(checked.verdict(), Verdict::Verified);
+//! assert_eq!(checked.facts.executions, 2);
+//! ```
+
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use mazurka_certificate::Tree;
+pub use mazurka_certificate::{Certificate, Facts, Kind as Evidence, Rejected};
+use mazurka_core::{Bound, Execution, Kind, Kinds, StopReason, Verdict};
+use mazurka_explore::{Observer, Progress};
+use mazurka_lang::Machine;
+
+use crate::front::Front;
+use crate::search::everything;
+use crate::{Algorithm, Options, Program, Watch};
+
+/// Steps of `optimal` after which all states are tried instead.
+const MOST_STEPS: u64 = 50_000_000;
+
+/// The same where runs may go on without end: then there are no more states than that, or there is
+/// no certificate.
+const MOST_STEPS_OF_LOOPS: u64 = 1_000_000;
+
+/// Why there is no certificate.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotCertified {
+    /// It is no `.maz` program.
+    #[error("certificates are for `.maz` programs")]
+    NotMaz,
+    /// Its values are not all known.
+    #[error("there are no certificates for programs that leave values open; give them with --set")]
+    Unknown,
+    /// It is explored under a memory model.
+    #[error("there are no certificates under a memory model")]
+    Memory,
+    /// It states what a certificate does not show.
+    #[error(
+        "there are no certificates for temporal properties, `cover`, `refines` and `spec object`"
+    )]
+    Property,
+    /// Properties were named.
+    #[error("there are no certificates for properties by name; --property takes kinds here")]
+    Named,
+    /// A limit was reached before it was made.
+    #[error("{0} before the certificate was made")]
+    Bound(Bound),
+    /// Nothing can be shown.
+    #[error(transparent)]
+    Rejected(#[from] Rejected),
+    /// The evidence shows something else than the verdict says.
+    #[error(
+        "the evidence shows a violation that the search has not found: {0}; please report this"
+    )]
+    Disagrees(String),
+}
+
+/// A certificate, and where it comes from.
+#[derive(Clone, Debug)]
+pub struct Certified {
+    /// The certificate.
+    pub certificate: Certificate,
+    /// What it shows.
+    pub facts: Facts,
+    /// How many steps had to be added to the tree of `optimal`.
+    pub added: u64,
+}
+
+/// What a certificate shows of its program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checked {
+    /// What holds for all executions.
+    pub facts: Facts,
+    /// The kinds of violations that count.
+    pub counted: Kinds,
+}
+
+impl Checked {
+    /// The kinds of violations that count and occur.
+    pub fn violated(&self) -> Kinds {
+        let Facts {
+            failures,
+            deadlocks,
+            livelocks,
+            results_differ,
+            ..
+        } = self.facts;
+        let occur = [
+            (Kind::Failure, failures > 0),
+            (Kind::Deadlock, deadlocks > 0),
+            (Kind::Livelock, livelocks > 0),
+            (Kind::Nondeterminism, results_differ),
+        ];
+        let occur = occur.into_iter().filter(|(_, occurs)| *occurs);
+        let occur = occur.fold(Kinds::NONE, |all, (kind, _)| all.with(kind));
+        occur.and(self.counted)
+    }
+
+    /// The names of these kinds.
+    pub fn names(&self) -> String {
+        let names: Vec<&str> = self.violated().iter().map(Kind::name).collect();
+        names.join(", ")
+    }
+
+    /// What follows.
+    pub fn verdict(&self) -> Verdict {
+        match self.violated() == Kinds::NONE {
+            true => Verdict::Verified,
+            false => Verdict::Violated,
+        }
+    }
+}
+
+/// Writes down the tree of an engine.
+struct Growing(Tree);
+
+impl Observer<Machine> for Growing {
+    fn start(&mut self, program: &Machine) {
+        self.0 = Tree::new(program.code().program().processes.len() as u32);
+    }
+
+    fn pushed(&mut self, program: &Machine) {
+        if let Some(event) = program.events().last() {
+            let outcomes: Vec<i64> = event.outcomes.iter().map(|one| one.value).collect();
+            let spawned: Vec<u32> = event.spawned.iter().map(|child| child.0).collect();
+            self.0.step(event.process.0, &outcomes, &spawned);
+        }
+    }
+
+    fn popping(&mut self, _: &Machine) {
+        self.0.back();
+    }
+}
+
+/// Asks whether to go on, and keeps the answer.
+struct Looking<'a, 'w> {
+    options: &'a Options,
+    watch: &'a mut Watch<'w>,
+    start: Instant,
+    bound: Option<Bound>,
+}
+
+impl<'a, 'w> Looking<'a, 'w> {
+    fn new(options: &'a Options, watch: &'a mut Watch<'w>) -> Self {
+        Self {
+            options,
+            watch,
+            start: Instant::now(),
+            bound: None,
+        }
+    }
+
+    fn go_on(&mut self) -> bool {
+        let elapsed = self.start.elapsed();
+        let late = self.options.limits.time.filter(|most| elapsed >= *most);
+        let progress = Progress {
+            counts: Default::default(),
+            elapsed,
+            done: None,
+            estimate: None,
+        };
+        self.bound = match (late, (self.watch)(&progress)) {
+            (Some(most), _) => Some(Bound::TimeLimit(most.as_millis() as u64)),
+            (None, ControlFlow::Break(bound)) => Some(bound),
+            (None, ControlFlow::Continue(())) => None,
+        };
+        self.bound.is_none()
+    }
+
+    /// What stands for a rejection, if it was a limit.
+    fn or_bound(&self, rejected: Rejected) -> NotCertified {
+        match (rejected, self.bound) {
+            (Rejected::Stopped, Some(bound)) => NotCertified::Bound(bound),
+            (other, _) => NotCertified::Rejected(other),
+        }
+    }
+}
+
+/// Checks a certificate: which executions its program has, and what holds for them.
+pub fn check(
+    certificate: &Certificate,
+    options: &Options,
+    watch: &mut Watch<'_>,
+) -> Result<Checked, NotCertified> {
+    let (source, set) = (&certificate.source, &certificate.settings);
+    let program = Program::load("certificate", source, set).map_err(|mistakes| {
+        let first = mistakes.into_iter().next();
+        NotCertified::Rejected(Rejected::Program(
+            first.map_or(String::new(), |one| one.message),
+        ))
+    })?;
+    program.can_certify(options)?;
+    let mut looking = Looking::new(options, watch);
+    let checked = certificate.check(&mut || looking.go_on());
+    Ok(Checked {
+        facts: checked.map_err(|why| looking.or_bound(why))?,
+        counted: program.counted(options),
+    })
+}
+
+impl Program {
+    /// Makes a certificate. It shows that nothing is violated that counts.
+    pub fn certify(
+        &self,
+        options: &Options,
+        watch: &mut Watch<'_>,
+    ) -> Result<Certified, NotCertified> {
+        self.can_certify(options)?;
+        let Some(code) = self.language.maz() else {
+            return Err(NotCertified::NotMaz);
+        };
+        let mut certificate = Certificate {
+            kind: Evidence::Stateless,
+            source: code.source().to_string(),
+            settings: self.record().set.clone(),
+            most_jumps: options.limits.local,
+            evidence: Vec::new(),
+        };
+        let mut short = options.clone();
+        let most = match code.may_loop() {
+            true => MOST_STEPS_OF_LOOPS,
+            false => MOST_STEPS,
+        };
+        short.limits.steps = Some(options.limits.steps.map_or(most, |asked| asked.min(most)));
+        let mut growing = Growing(Tree::new(0));
+        let mut machine = code.machine(&short);
+        let search = everything(Algorithm::Optimal, &short);
+        let found = search.run(&mut machine, watch, &mut growing);
+        let mut looking = Looking::new(options, watch);
+        let mut added = 0;
+        let bounded = |bound: Bound| matches!(bound, Bound::MaxSteps(_) | Bound::MaxDepth(_));
+        match found.stopped {
+            StopReason::Complete if found.bounds.is_empty() => {
+                certificate.evidence = growing.0.finish();
+                let mended = certificate.mend(&mut || looking.go_on());
+                let mended = mended.map_err(|why| looking.or_bound(why))?;
+                (certificate, added) = (mended.certificate, mended.missing);
+            }
+            StopReason::Complete | StopReason::Bound
+                if found.bounds.iter().all(|&bound| bounded(bound)) =>
+            {
+                let Certificate {
+                    source,
+                    settings,
+                    most_jumps,
+                    ..
+                } = certificate;
+                let mut go_on = || looking.go_on();
+                let kind = Evidence::Stateful;
+                let grown = Certificate::grow(kind, &source, &settings, most_jumps, &mut go_on);
+                certificate = grown.map_err(|why| looking.or_bound(why))?;
+            }
+            _ => {
+                let bound = found.bounds.first().copied().unwrap_or(Bound::Interrupted);
+                return Err(NotCertified::Bound(bound));
+            }
+        }
+        let facts = certificate.check(&mut || looking.go_on());
+        let facts = facts.map_err(|why| looking.or_bound(why))?;
+        let checked = Checked {
+            facts,
+            counted: self.counted(options),
+        };
+        match checked.verdict() {
+            Verdict::Verified => Ok(Certified {
+                certificate,
+                facts,
+                added,
+            }),
+            _ => Err(NotCertified::Disagrees(checked.names())),
+        }
+    }
+
+    /// Whether certificates say all that counts here.
+    fn can_certify(&self, options: &Options) -> Result<(), NotCertified> {
+        let Some(code) = self.language.maz() else {
+            return Err(NotCertified::NotMaz);
+        };
+        if code.program().linearizable.is_some() {
+            return Err(NotCertified::Property);
+        }
+        if !self.unknowns().is_empty() {
+            return Err(NotCertified::Unknown);
+        }
+        if options.weak_memory().is_some() {
+            return Err(NotCertified::Memory);
+        }
+        if !options.properties.is_empty() {
+            return Err(NotCertified::Named);
+        }
+        match self.states_property() && self.kinds_of(options).contains(Kind::Property) {
+            true => Err(NotCertified::Property),
+            false => Ok(()),
+        }
+    }
+}

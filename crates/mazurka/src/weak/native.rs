@@ -1,0 +1,473 @@
+//! Native programs under rc11.
+//!
+//! There is one program in a process, so one thread explores, and the watch is asked on the way.
+//! What a search must know from the start breaks it off, and it is made again.
+
+use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use mazurka_c::Stop;
+use mazurka_c::weak::WeakProgram;
+use mazurka_core::record::{Kind, Run, Step, Witness};
+use mazurka_core::{
+    Bound, Counts, Fingerprint, Kinds, Limits, Random, Schedule as Written, ScheduledStep,
+};
+use mazurka_explore::{Budget, Watch, broken_by};
+use mazurka_memory::graph::Kind as Access;
+use mazurka_memory::schedule::{Schedule, ScheduledAction};
+use mazurka_memory::{
+    End, Ending, Failure, Found, Loc, Memory, Program as _, Replay, Visitor, replay_graph, sample,
+    visit,
+};
+use rustc_hash::FxHashSet;
+
+use super::search::Answer;
+use super::tell::{Misfit, Walk};
+use super::unknowns::before;
+use crate::Refused;
+use crate::evidence::{enumerate, unexplained};
+use crate::replay::{ReplayProblem, same_steps};
+
+/// The program in this process, under a model.
+pub(super) struct Native {
+    program: WeakProgram,
+    memory: Memory,
+    /// Whether a step without an end was broken off.
+    out_of_time: bool,
+}
+
+/// What is asked of a search.
+pub(super) struct Asked<'a> {
+    /// The kinds of violations that decide.
+    pub counted: Kinds,
+    /// Those of them that end the search.
+    pub stops: Kinds,
+    pub limits: &'a Limits,
+}
+
+/// Looks at the executions.
+struct Look<'a, 'w> {
+    stops: Kinds,
+    budget: Budget<'a>,
+    watch: &'a mut Watch<'w>,
+    seen: Counts,
+    /// The first complete execution, and the first with another result.
+    finals: Vec<(Fingerprint, Schedule)>,
+    observed: FxHashSet<Fingerprint>,
+    deadlock: Option<Schedule>,
+    /// What the watch has ended the search by.
+    over: Option<Bound>,
+    certain: bool,
+}
+
+impl Look<'_, '_> {
+    /// Looks whether what was found ends the search.
+    fn stops(&mut self, kind: Kind, found: bool) -> ControlFlow<()> {
+        match found && self.stops.contains(kind) {
+            true => {
+                self.certain = true;
+                ControlFlow::Break(())
+            }
+            false => ControlFlow::Continue(()),
+        }
+    }
+
+    fn complete(&mut self, end: &mut End<'_, &mut WeakProgram>) -> ControlFlow<()> {
+        let result = end.program().observation();
+        if self.observed.insert(result) && self.finals.len() < 2 {
+            self.finals.push((result, end.schedule()));
+        }
+        self.stops(Kind::Nondeterminism, self.finals.len() > 1)
+    }
+}
+
+impl<'p> Visitor<&'p mut WeakProgram> for Look<'_, '_> {
+    fn end(&mut self, end: &mut End<'_, &'p mut WeakProgram>) -> ControlFlow<()> {
+        let ending = end.ending();
+        let (graph, program) = end.graph_and_program();
+        let ending = match ending {
+            _ if program.is_in_vain() => Ending::Blocked,
+            Ending::Deadlock if !program.is_deadlock(|loc| graph.final_value(loc)) => {
+                Ending::Blocked
+            }
+            // The program has ended, and threads that wait need not.
+            Ending::Deadlock if program.has_exited() => Ending::Complete,
+            ending => ending,
+        };
+        match ending {
+            Ending::Blocked => {
+                self.seen.blocked += 1;
+                return ControlFlow::Continue(());
+            }
+            Ending::Discarded => {
+                self.seen.discarded += 1;
+                return ControlFlow::Continue(());
+            }
+            _ => self.seen.executions += 1,
+        }
+        match ending {
+            Ending::Complete => self.complete(end),
+            Ending::Deadlock => {
+                self.seen.deadlocks += 1;
+                self.deadlock.get_or_insert_with(|| end.schedule());
+                self.stops(Kind::Deadlock, true)
+            }
+            _ => {
+                self.seen.failures += 1;
+                self.stops(Kind::Failure, true)
+            }
+        }
+    }
+
+    fn goes_on(&mut self) -> ControlFlow<()> {
+        match self.budget.look(self.seen, self.watch) {
+            ControlFlow::Continue(()) => ControlFlow::Continue(()),
+            ControlFlow::Break(bound) => {
+                self.over = Some(bound);
+                ControlFlow::Break(())
+            }
+        }
+    }
+}
+
+/// The steps of an execution that is drawn, as far as it goes.
+#[derive(Default)]
+struct Drawn(Schedule);
+
+impl<'p> Visitor<&'p mut WeakProgram> for Drawn {
+    fn end(&mut self, end: &mut End<'_, &'p mut WeakProgram>) -> ControlFlow<()> {
+        self.0 = end.schedule();
+        ControlFlow::Break(())
+    }
+
+    fn cut(&mut self, steps: impl FnOnce() -> Schedule) {
+        self.0 = steps();
+    }
+}
+
+/// An execution, told.
+pub(super) struct Told {
+    pub run: Run,
+    pub witnesses: Vec<Witness>,
+    /// The threads that can go on.
+    pub ready: Vec<String>,
+}
+
+impl Native {
+    /// The program that was loaded, under rc11.
+    pub fn new(memory: Memory) -> Result<Self, Refused> {
+        if memory != Memory::Rc11 {
+            return Err(Refused::NativeWeak);
+        }
+        let program = WeakProgram::of_loaded().expect("a program is loaded");
+        if program.allows_races() {
+            return Err(Refused::NativeRaces);
+        }
+        if program.looks_for_leaks() {
+            return Err(Refused::NativeLeaks);
+        }
+        Ok(Self {
+            program,
+            memory,
+            out_of_time: false,
+        })
+    }
+
+    /// Does something with the program, again and again until it knows what it must know.
+    fn until_known<R>(
+        &mut self,
+        mut work: impl FnMut(&mut WeakProgram) -> R,
+    ) -> Result<R, Refused> {
+        loop {
+            self.program.start_again();
+            let program = &mut self.program;
+            let done = catch_unwind(AssertUnwindSafe(|| work(program)));
+            match (self.program.stopped(), done) {
+                (None, Ok(done)) => return Ok(done),
+                (None, Err(panic)) => resume_unwind(panic),
+                (Some(Stop::Restart), _) => {}
+                // The search has a bound then, or is a single run, which has no end.
+                (Some(Stop::OutOfTime), Ok(done)) => {
+                    self.program.start_again();
+                    self.out_of_time = true;
+                    return Ok(done);
+                }
+                (Some(Stop::OutOfTime), Err(panic)) => resume_unwind(panic),
+                (Some(Stop::Refused(what)), _) => return Err(Refused::Uncontrolled(what)),
+            }
+        }
+    }
+
+    /// Searches, and tells what is found.
+    pub fn ask(&mut self, asked: &Asked<'_>, watch: &mut Watch<'_>) -> Result<Answer, Refused> {
+        let (memory, budget) = (self.memory, Budget::new(asked.limits));
+        mazurka_c::set_deadline(asked.limits.time);
+        let (found, seen) = self.until_known(|program| {
+            let limits = budget.left();
+            let mut look = Look {
+                stops: asked.stops.and(asked.counted),
+                budget,
+                watch,
+                seen: Counts::default(),
+                finals: Vec::new(),
+                observed: FxHashSet::default(),
+                deadlock: None,
+                over: None,
+                certain: false,
+            };
+            let found = visit(program, memory, &limits, &mut look);
+            let Look {
+                seen,
+                finals,
+                observed,
+                deadlock,
+                over,
+                certain,
+                ..
+            } = look;
+            (found, (seen, finals, observed, deadlock, over, certain))
+        })?;
+        let (seen, finals, observed, deadlock, over, certain) = seen;
+        let mut bounds = found.bounds.clone();
+        bounds.extend(over);
+        if std::mem::take(&mut self.out_of_time) {
+            bounds.push(broken_by(asked.limits));
+        }
+        budget.restate(&mut bounds);
+        let mut witnesses = self.witnesses(&found, deadlock.as_ref(), asked.counted)?;
+        if let ([(_, one), (_, other)], true) =
+            (&finals[..], asked.counted.contains(Kind::Nondeterminism))
+        {
+            let (one, other) = (self.tell(one)?, self.tell(other)?);
+            witnesses.push(Witness {
+                message: "two executions end with different exit codes or output".to_owned(),
+                ..unexplained(Kind::Nondeterminism, vec![one.run, other.run])
+            });
+        }
+        let whole = bounds.is_empty() && !certain;
+        Ok(Answer {
+            counts: Counts {
+                traces: Some(seen.executions),
+                final_states: observed.len() as u64,
+                events: found.counts.events,
+                steps: found.counts.events,
+                ..seen
+            },
+            stopped: certain,
+            bounds,
+            halted: false,
+            races: found.counts.races > 0,
+            deterministic: match observed.len() {
+                0 => None,
+                1 => whole.then_some(true),
+                _ => Some(false),
+            },
+            witnesses,
+        })
+    }
+
+    /// The evidence for what a search has found.
+    fn witnesses(
+        &mut self,
+        found: &Found,
+        deadlock: Option<&Schedule>,
+        counted: Kinds,
+    ) -> Result<Vec<Witness>, Refused> {
+        let mut all = Vec::new();
+        let failures = found.findings.iter();
+        let failures = failures.filter(|finding| finding.failure != Failure::Deadlock);
+        for finding in failures.filter(|_| counted.contains(Kind::Failure)) {
+            let told = self.tell(&finding.schedule)?;
+            let failing = told.witnesses.into_iter();
+            all.extend(failing.filter(|witness| witness.kind == Kind::Failure));
+        }
+        if let Some(schedule) = deadlock.filter(|_| counted.contains(Kind::Deadlock)) {
+            let told = self.tell(schedule)?;
+            let stuck = told.witnesses.into_iter();
+            all.extend(stuck.filter(|witness| witness.kind == Kind::Deadlock));
+        }
+        let mut known = Vec::new();
+        all.retain(|witness| {
+            let new = !known.contains(&witness.message);
+            known.push(witness.message.clone());
+            new
+        });
+        Ok(all)
+    }
+
+    /// An execution that the search has found.
+    fn tell(&mut self, schedule: &Schedule) -> Result<Told, Refused> {
+        let told = self.one(schedule)?;
+        told.map_err(|misfit| Refused::Uncontrolled(misfit.what))
+    }
+
+    /// The execution of a schedule, and everything that is wrong with it.
+    pub fn one(&mut self, schedule: &Schedule) -> Result<Result<Told, Misfit>, Refused> {
+        let memory = self.memory;
+        self.until_known(|program| {
+            let replayed = replay_graph(&mut *program, memory, schedule);
+            let (replay, graph) = match replayed {
+                Ok(replayed) => replayed,
+                Err(error) => {
+                    return Err(Misfit {
+                        step: 0,
+                        what: error.to_string(),
+                    });
+                }
+            };
+            program.start_again();
+            let mut walk = Walk::new(&graph);
+            let mut steps: Vec<Step> = Vec::new();
+            for action in &schedule.0 {
+                let thread = action.thread;
+                let name = |program: &WeakProgram, loc: Loc| program.name_of(loc);
+                match walk.next(thread) {
+                    Some((event, _)) if event.kind == Access::Stuck => {}
+                    Some((event, last)) => {
+                        let memory = walk.access(&event, &last, |loc| name(program, loc));
+                        let step = program.tell(thread, before(&graph, &event));
+                        steps.push(Step { memory, ..step });
+                        walk.note([&event, &last], steps.len());
+                    }
+                    None => {
+                        let pending = program.pending(thread);
+                        let racing = Walk::racing_access(pending, |loc| name(program, loc));
+                        let Some((loc, memory)) = racing else {
+                            continue;
+                        };
+                        let value = walk.last_value(loc, || program.initial_value(loc));
+                        let step = program.tell(thread, value);
+                        let memory = Some(Box::new(memory));
+                        steps.push(Step { memory, ..step });
+                        walk.note_racing(thread, steps.len());
+                    }
+                }
+            }
+            Ok(told(program, (schedule, steps), &replay, &walk))
+        })
+    }
+
+    /// An execution drawn at random, the same for the same seed, and the limits that cut it off.
+    pub fn drawn(&mut self, seed: u64, limits: &Limits) -> Result<(Schedule, Vec<Bound>), Refused> {
+        let memory = self.memory;
+        let one = Limits {
+            executions: Some(1),
+            ..limits.clone()
+        };
+        self.until_known(|program| {
+            let mut drawn = Drawn::default();
+            let found = sample(program, memory, &one, Random::new(seed), &mut drawn);
+            let mut bounds = found.bounds;
+            bounds.retain(|bound| !matches!(bound, Bound::Sampled(_)));
+            (drawn.0, bounds)
+        })
+    }
+
+    /// A schedule as the engine has it.
+    pub fn schedule(&mut self, written: &Written) -> Result<Schedule, Misfit> {
+        let mut schedule = Schedule::default();
+        for (at, step) in written.0.iter().enumerate() {
+            let outcome = match step.outcomes[..] {
+                [] => Some(0),
+                [outcome] => u32::try_from(outcome).ok(),
+                _ => None,
+            };
+            let (Some(thread), Some(outcome)) = (self.program.thread(&step.process), outcome)
+            else {
+                let step = at + 1;
+                let what =
+                    format!("step {step} of the schedule: there is no such thread or outcome");
+                return Err(Misfit { step, what });
+            };
+            schedule.0.push(ScheduledAction { thread, outcome });
+        }
+        Ok(schedule)
+    }
+
+    /// A run of a record, made again and compared.
+    pub fn again(&mut self, old: &Run) -> Result<Told, ReplayProblem> {
+        let schedule = self.schedule(&old.schedule.parse()?)?;
+        let told = self.one(&schedule);
+        let told = told.map_err(|why| ReplayProblem::Changed(why.to_string()))??;
+        same_steps(old, &told.run)?;
+        Ok(told)
+    }
+}
+
+/// The schedule of an execution, as users write it.
+fn written(program: &WeakProgram, schedule: &Schedule) -> Written {
+    let step = |action: &ScheduledAction| {
+        let process = mazurka_core::ProcessId(action.thread.0);
+        let outcome = (action.outcome > 0).then_some(i64::from(action.outcome));
+        ScheduledStep {
+            process: program.threads().path(process).clone(),
+            outcomes: outcome.into_iter().collect(),
+        }
+    };
+    Written(schedule.0.iter().map(step).collect())
+}
+
+/// An execution that stands at its end, and what is wrong with it.
+fn told(
+    program: &WeakProgram,
+    (schedule, steps): (&Schedule, Vec<Step>),
+    replay: &Replay,
+    walk: &Walk<'_>,
+) -> Told {
+    let standing = program.told();
+    let run = standing.run(&written(program, schedule), steps);
+    let mut witnesses = Vec::new();
+    for failure in &replay.failures {
+        match *failure {
+            Failure::Failed { code, .. } => {
+                let (message, place) = program.explain(code);
+                witnesses.push(Witness {
+                    message,
+                    place,
+                    ..unexplained(Kind::Failure, vec![run.clone()])
+                });
+            }
+            Failure::Race { loc, first, second } => {
+                let mut run = run.clone();
+                let mut sides = Vec::new();
+                for (thread, index) in [first, second] {
+                    let at = walk.made.get(&(thread.0, index)).copied();
+                    if let Some(step) = at.and_then(|at| run.steps.get_mut(at - 1)) {
+                        step.racing = true;
+                        sides.push(format!("`{}` (line {})", step.label, step.line));
+                    }
+                }
+                let name = program.name_of(loc);
+                let sides = sides.join(" and ");
+                witnesses.push(Witness {
+                    message: format!(
+                        "data race on `{name}`: {sides}, and no synchronisation orders the two"
+                    ),
+                    ..unexplained(Kind::Failure, vec![run])
+                });
+            }
+            Failure::Deadlock => {}
+        }
+    }
+    if replay.ending == Some(Ending::Deadlock) && !program.has_exited() {
+        let waiting = standing.waiting();
+        let names: Vec<&str> = waiting.iter().map(|it| it.process.as_str()).collect();
+        let verb = if names.len() == 1 { "waits" } else { "wait" };
+        let message = format!("deadlock: {} {verb} for ever", enumerate(&names));
+        witnesses.push(Witness {
+            message,
+            waiting,
+            ..unexplained(Kind::Deadlock, vec![run.clone()])
+        });
+    }
+    let path = |thread: &mazurka_memory::ThreadId| {
+        let process = mazurka_core::ProcessId(thread.0);
+        program.threads().path(process).to_string()
+    };
+    let ready = replay.ready.iter().map(path).collect();
+    Told {
+        run,
+        witnesses,
+        ready,
+    }
+}

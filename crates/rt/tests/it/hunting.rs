@@ -1,0 +1,128 @@
+//! What the comparisons of random programs with interpreters share (crowd/, hunt/).
+
+use std::fmt::Debug;
+
+use mazurka_rt::sync::atomic::Ordering;
+use mazurka_rt::sync::{PoisonError, TryLockError};
+
+pub struct Random(mazurka_core::Random);
+
+impl Random {
+    pub fn below(&mut self, n: usize) -> usize {
+        self.0.below(n as u64) as usize
+    }
+
+    pub fn order(&mut self) -> Ordering {
+        use Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+        [SeqCst, SeqCst, AcqRel, Acquire, Release, Relaxed][self.below(6)]
+    }
+}
+
+/// The generator for the program of a number.
+pub fn numbered(seed: u64, number: u64) -> Random {
+    Random(mazurka_core::Random::new(seed << 32 | number))
+}
+
+/// An ordering as far as a load can have it.
+pub fn for_load(order: Ordering) -> Ordering {
+    match order {
+        Ordering::AcqRel => Ordering::Acquire,
+        Ordering::Release => Ordering::Relaxed,
+        other => other,
+    }
+}
+
+/// An ordering as far as a store can have it.
+pub fn for_store(order: Ordering) -> Ordering {
+    match order {
+        Ordering::AcqRel => Ordering::Release,
+        Ordering::Acquire => Ordering::Relaxed,
+        other => other,
+    }
+}
+
+/// A guard, and whether it comes with an error.
+pub fn judged<G>(result: Result<G, PoisonError<G>>) -> (G, bool) {
+    match result {
+        Ok(guard) => (guard, false),
+        Err(error) => (error.into_inner(), true),
+    }
+}
+
+/// The same if the lock is free.
+pub fn tried<G>(result: Result<G, TryLockError<G>>) -> Option<(G, bool)> {
+    match result {
+        Ok(guard) => Some((guard, false)),
+        Err(TryLockError::Poisoned(error)) => Some((error.into_inner(), true)),
+        Err(TryLockError::WouldBlock) => None,
+    }
+}
+
+/// What a search has said in its panic.
+pub fn message(error: Box<dyn std::any::Any + Send>) -> String {
+    error
+        .downcast::<String>()
+        .map_or_else(|_| "?".into(), |text| *text)
+}
+
+/// What an interpreter and the crate disagree about; none if a program is too much to run. If they
+/// agree: whether there is what is looked for.
+pub type Compared = Option<Result<bool, String>>;
+
+/// How many programs were compared, and how many of them had what is looked for.
+pub struct Hunted {
+    pub compared: u64,
+    pub marked: u64,
+}
+
+/// A kind of random programs.
+pub trait Hunt {
+    type Program: Clone + Debug;
+
+    fn program(&self, random: &mut Random) -> Self::Program;
+
+    fn compare(&self, program: &Self::Program) -> Compared;
+
+    /// The same program without one operation, in all ways.
+    fn smaller(&self, program: &Self::Program) -> Vec<Self::Program>;
+
+    /// Compares so many programs; panics with a small one where the two disagree.
+    fn run(&self, seed: u64, programs: u64) -> Hunted {
+        let (mut compared, mut marked) = (0, 0);
+        for number in 0..programs {
+            let program = self.program(&mut numbered(seed, number));
+            match self.compare(&program) {
+                None => {}
+                Some(Ok(mark)) => (compared, marked) = (compared + 1, marked + u64::from(mark)),
+                Some(Err(how)) => {
+                    let (program, how) = self.least(program, how);
+                    panic!("seed {seed}, program {number}: {program:#?}\n{how}");
+                }
+            }
+        }
+        println!("seed {seed}: {programs} programs, {compared} compared, {marked} of them marked");
+        Hunted { compared, marked }
+    }
+
+    /// Removes operations as long as the rest is still wrong.
+    fn least(&self, mut program: Self::Program, mut how: String) -> (Self::Program, String) {
+        'smaller: loop {
+            for less in self.smaller(&program) {
+                if let Some(Err(still)) = self.compare(&less) {
+                    (program, how) = (less, still);
+                    continue 'smaller;
+                }
+            }
+            return (program, how);
+        }
+    }
+}
+
+/// The seed and the number of programs that are asked for.
+pub fn asked() -> (u64, u64) {
+    let variable = |name| std::env::var(name).ok()?.parse().ok();
+    (
+        variable("MAZURKA_SEED").unwrap_or(1),
+        variable("MAZURKA_PROGRAMS").unwrap_or(5000),
+    )
+}

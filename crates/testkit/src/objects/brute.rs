@@ -1,0 +1,322 @@
+//! Every state that clients can bring an object into, with the history that led there, and every
+//! order of that history.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Action, LOCALS, Object, Part, Sum, Target, Test, VARS, Value};
+
+/// What brute force says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Judged {
+    /// Whether every history is explained by an order.
+    pub linearizable: bool,
+    /// Whether all clients may have to wait before they have made their calls.
+    pub deadlock: bool,
+    /// How many states, with their histories, were looked at.
+    pub states: usize,
+}
+
+/// Instructions of an operation: where they go next is their number plus one, or what they say.
+#[derive(Clone, Debug)]
+enum Flat {
+    Step(Option<Test>, Vec<Action>),
+    /// Goes on there if the test holds.
+    Jump(Option<Test>, usize),
+    Return(Sum),
+}
+
+fn flatten(parts: &[Part], into: &mut Vec<Flat>) {
+    for part in parts {
+        match part {
+            Part::Step(waits, actions) => into.push(Flat::Step(*waits, actions.clone())),
+            Part::Return(what) => into.push(Flat::Return(*what)),
+            Part::ReturnIf(holds, what) => {
+                let not = Test {
+                    equal: !holds.equal,
+                    ..*holds
+                };
+                into.push(Flat::Jump(Some(not), into.len() + 2));
+                into.push(Flat::Return(*what));
+            }
+            Part::Until(holds, inner) => {
+                let head = into.len();
+                into.push(Flat::Jump(Some(*holds), 0));
+                flatten(inner, into);
+                into.push(Flat::Jump(None, head));
+                into[head] = Flat::Jump(Some(*holds), into.len());
+            }
+        }
+    }
+}
+
+/// The numbers that an operation works with.
+struct Memory<'a> {
+    shared: &'a mut [i64; VARS],
+    locals: &'a mut [i64; LOCALS],
+    arg: i64,
+}
+
+impl Memory<'_> {
+    fn value(&self, value: Value) -> i64 {
+        match value {
+            Value::Const(number) => number,
+            Value::Shared(at) => self.shared[at],
+            Value::Local(at) => self.locals[at],
+            Value::Arg => self.arg,
+        }
+    }
+
+    fn sum(&self, (left, right): Sum) -> i64 {
+        self.value(left) + right
+    }
+
+    fn holds(&self, test: Test) -> bool {
+        (self.value(test.value) == test.is) == test.equal
+    }
+
+    fn act(&mut self, actions: &[Action]) {
+        for action in actions {
+            match action {
+                Action::Set(Target::Shared(at), to) => self.shared[*at] = self.sum(*to),
+                Action::Set(Target::Local(at), to) => self.locals[*at] = self.sum(*to),
+                Action::If(test, then, other) => match self.holds(*test) {
+                    true => self.act(then),
+                    false => self.act(other),
+                },
+            }
+        }
+    }
+}
+
+/// A client.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Client {
+    made: usize,
+    /// Where it is in the operation that it has called, and its number in the history.
+    inside: Option<(usize, [i64; LOCALS], usize)>,
+}
+
+/// A call of a history: the operations that had returned before it, by their place.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Called {
+    client: usize,
+    call: usize,
+    before: BTreeSet<usize>,
+    result: Option<i64>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct State {
+    shared: [i64; VARS],
+    clients: Vec<Client>,
+    history: Vec<Called>,
+}
+
+struct Search<'a> {
+    object: &'a Object,
+    calls: Vec<(usize, i64)>,
+    code: Vec<Vec<Flat>>,
+    specs: Vec<Vec<Flat>>,
+    seen: BTreeSet<State>,
+    explained: BTreeMap<Vec<Called>, bool>,
+    judged: Judged,
+}
+
+/// Judges an object by looking at everything. None if that are more than so many states.
+pub fn brute(object: &Object, most: usize) -> Option<Judged> {
+    let flat = |parts: &[Part]| {
+        let mut all = Vec::new();
+        flatten(parts, &mut all);
+        all
+    };
+    let client = Client {
+        made: 0,
+        inside: None,
+    };
+    let start = State {
+        shared: [0; VARS],
+        clients: vec![client; object.clients],
+        history: Vec::new(),
+    };
+    let mut search = Search {
+        object,
+        calls: object.calls_to_choose(),
+        code: object.ops.iter().map(|op| flat(&op.parts)).collect(),
+        specs: object.ops.iter().map(|op| flat(&op.spec)).collect(),
+        seen: BTreeSet::new(),
+        explained: BTreeMap::new(),
+        judged: Judged {
+            linearizable: true,
+            deadlock: false,
+            states: 0,
+        },
+    };
+    let mut left = vec![start];
+    while let Some(state) = left.pop() {
+        if search.seen.len() > most {
+            return None;
+        }
+        if search.seen.insert(state.clone()) {
+            search.judged.states += 1;
+            left.extend(search.next(&state));
+        }
+    }
+    Some(search.judged)
+}
+
+impl Search<'_> {
+    /// The states after one step of one client.
+    fn next(&mut self, state: &State) -> Vec<State> {
+        let mut all = Vec::new();
+        let mut waits = false;
+        for at in 0..state.clients.len() {
+            let client = &state.clients[at];
+            match client.inside {
+                None if client.made == self.object.calls => {}
+                None => {
+                    for call in 0..self.calls.len() {
+                        all.push(called(state, at, call));
+                    }
+                }
+                Some(_) => match self.step(state, at) {
+                    Some(next) => all.push(next),
+                    None => waits = true,
+                },
+            }
+        }
+        self.judged.deadlock |= all.is_empty() && waits;
+        all
+    }
+
+    /// A step of a client that is in an operation; none if it has to wait.
+    fn step(&mut self, state: &State, at: usize) -> Option<State> {
+        let mut next = state.clone();
+        let (mut pc, mut locals, number) = next.clients[at].inside?;
+        let (op, arg) = self.calls[next.history[number].call];
+        let mut memory = Memory {
+            shared: &mut next.shared,
+            locals: &mut locals,
+            arg,
+        };
+        // Jumps look at locals alone.
+        while let Flat::Jump(test, to) = self.code[op][pc] {
+            pc = match test.is_none_or(|test| memory.holds(test)) {
+                true => to,
+                false => pc + 1,
+            };
+        }
+        match &self.code[op][pc] {
+            Flat::Step(waits, actions) => {
+                if !waits.is_none_or(|test| memory.holds(test)) {
+                    return None;
+                }
+                memory.act(actions);
+                next.clients[at].inside = Some((pc + 1, locals, number));
+            }
+            Flat::Return(what) => {
+                next.history[number].result = Some(memory.sum(*what));
+                let client = &mut next.clients[at];
+                client.inside = None;
+                client.made += 1;
+                self.judged.linearizable &= self.is_explained(&next.history);
+            }
+            Flat::Jump(..) => {}
+        }
+        Some(next)
+    }
+
+    fn is_explained(&mut self, history: &[Called]) -> bool {
+        if let Some(&known) = self.explained.get(history) {
+            return known;
+        }
+        let mut order = Vec::new();
+        let explained = self.orders(history, &mut order);
+        self.explained.insert(history.to_vec(), explained);
+        explained
+    }
+
+    /// Whether some order goes on from here and explains the history: all that have returned are in
+    /// it, and of the others any.
+    fn orders(&self, history: &[Called], order: &mut Vec<usize>) -> bool {
+        let complete =
+            (0..history.len()).all(|at| history[at].result.is_none() || order.contains(&at));
+        if complete && self.explains(history, order) {
+            return true;
+        }
+        for at in 0..history.len() {
+            if !order.contains(&at) {
+                order.push(at);
+                let found = self.orders(history, order);
+                order.pop();
+                if found {
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
+    /// Whether an order keeps that of the history and gives its results.
+    fn explains(&self, history: &[Called], order: &[usize]) -> bool {
+        let mut shared = [0; VARS];
+        for (place, &at) in order.iter().enumerate() {
+            let earlier = &order[..place];
+            if !history[at].before.iter().all(|one| earlier.contains(one)) {
+                return false;
+            }
+            let Some(result) = self.specified(history[at].call, &mut shared) else {
+                return false;
+            };
+            if history[at].result.is_some_and(|seen| seen != result) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Makes a call of the specification; none if that is not possible.
+    fn specified(&self, call: usize, shared: &mut [i64; VARS]) -> Option<i64> {
+        let (op, arg) = self.calls[call];
+        let mut locals = [0; LOCALS];
+        let mut memory = Memory {
+            shared,
+            locals: &mut locals,
+            arg,
+        };
+        let mut pc = 0;
+        for _ in 0..1000 {
+            match &self.specs[op][pc] {
+                Flat::Step(waits, actions) => {
+                    if !waits.is_none_or(|test| memory.holds(test)) {
+                        return None;
+                    }
+                    memory.act(actions);
+                    pc += 1;
+                }
+                Flat::Jump(test, to) => {
+                    pc = match test.is_none_or(|test| memory.holds(test)) {
+                        true => *to,
+                        false => pc + 1,
+                    };
+                }
+                Flat::Return(what) => return Some(memory.sum(*what)),
+            }
+        }
+        panic!("a specification without an end");
+    }
+}
+
+/// The state after a call.
+fn called(state: &State, at: usize, call: usize) -> State {
+    let mut next = state.clone();
+    let number = next.history.len();
+    let ended = |one: &usize| state.history[*one].result.is_some();
+    next.history.push(Called {
+        client: at,
+        call,
+        before: (0..number).filter(ended).collect(),
+        result: None,
+    });
+    next.clients[at].inside = Some((0, [0; LOCALS], number));
+    next
+}
