@@ -123,6 +123,17 @@ impl<'s> Checker<'s> {
         self.operations.known.contains_key(name)
     }
 
+    /// Reports a call of an operation; procedures may be called.
+    pub(super) fn refuses_call(&mut self, name: &str, span: Span) -> bool {
+        let refused = self.is_operation_of_object(name);
+        if refused {
+            let message = format!("`{name}` is an operation");
+            let help = "only clients call operations: put what they share into a `proc`";
+            self.wrong_operation(("M0451", span), message, "expected a procedure", help);
+        }
+        refused
+    }
+
     /// The specification of the file, if it has one.
     fn spec_of<'f>(&mut self, file: &'f File<'s>) -> Option<&'f Spec<'s>> {
         let mut found: Option<&Spec<'s>> = None;

@@ -357,11 +357,7 @@ impl<'s> Body<'_, 's> {
             }
             return None;
         };
-        if self.c.is_operation_of_object(name.text) {
-            let message = format!("`{}` is an operation", name.text);
-            let help = "only clients call operations: put what they share into a `proc`";
-            self.c
-                .wrong_operation(("M0451", span), message, "expected a procedure", help);
+        if self.c.refuses_call(name.text, span) {
             return None;
         }
         let params = self.c.signatures[id.0 as usize].clone();
