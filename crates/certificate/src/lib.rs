@@ -3,8 +3,8 @@
 //! A search says that a program is verified; a certificate shows it. [`Certificate::check`] reads
 //! the program again and goes through the evidence with an interpreter of its own. It trusts
 //!
-//! - the parser and the lowering of `mazurka-lang`: the text means what [`flat`](mazurka_lang::flat)
-//!   says;
+//! - the parser and the lowering of `mazurka-lang`: the text means what its
+//!   [instructions](mazurka_lang::flat) say;
 //! - this crate.
 //!
 //! It trusts no explorer, no analysis of claims, no machine of `lang`, and nothing in the file.
@@ -13,7 +13,8 @@
 //! use mazurka_certificate::{Certificate, Kind};
 //!
 //! let source = "var x: int = 0; lock m; process p (i in 0..2) { lock(m); x := x + 1; unlock(m) }";
-//! let certificate = Certificate::grow(Kind::Stateless, source, &[], 1_000_000, &mut || true).unwrap();
+//! let grown = Certificate::grow(Kind::Stateless, source, &[], 1_000_000, &mut || true);
+//! let certificate = grown.unwrap();
 //! let bytes = certificate.to_bytes();
 //! let facts = Certificate::from_bytes(&bytes).unwrap().check(&mut || true).unwrap();
 //! assert_eq!((facts.executions, facts.failures, facts.deadlocks), (2, 0, 0));

@@ -1,8 +1,8 @@
 //! A set of states that no step leaves: how to check that, and how to make one.
 //!
 //! A set that has the initial state and all that one step leads to has every reachable state. Steps
-//! with a false `assume` are left out: what they lead to is discarded, and a failure that counts has
-//! none of them before it, so the run of the steps before the failure is in the set.
+//! with a false `assume` are left out: what they lead to is discarded, and a failure that counts
+//! has none of them before it, so the run of the steps before the failure is in the set.
 //!
 //! Each state has a *rank*, and no step leads to a larger one: so a run without an end stays in one
 //! class of equal rank. Such a run is a livelock only if a weakly fair scheduler allows it. It does
@@ -280,7 +280,7 @@ pub(crate) fn check(
     Ok(survey.facts)
 }
 
-/// Makes the evidence: all states, the nearest first, ranked by their strongly connected components.
+/// Makes the evidence: all states, the nearest first, ranked by strongly connected components.
 pub(crate) fn grow(
     machine: &mut Machine<'_>,
     go_on: &mut dyn FnMut() -> bool,

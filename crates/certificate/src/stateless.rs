@@ -10,8 +10,8 @@
 //!    for a condition, an initial of notdep(e)·e' is in children(E) ∪ sleep(E). Two acquisitions of
 //!    one lock race if nothing else orders them and no third is between; the second may be one that
 //!    a process waits for at the end of the run;
-//! 3. (b) if e conflicts with a later step of another process that may wait for a condition, made or
-//!    waited for at the end of the run, all ready processes are in children(E) ∪ sleep(E);
+//! 3. (b) if e conflicts with a later step of another process that may wait for a condition, made
+//!    or waited for at the end of the run, all ready processes are in children(E) ∪ sleep(E);
 //! 4. (c) the children of one process stand together and have all outcomes of its step;
 //! 5. no child sleeps.
 //!

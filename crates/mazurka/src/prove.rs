@@ -705,7 +705,8 @@ fn boxed(program: &hir::Program, processes: &[usize], cells: &[i64]) -> hir::Pro
     program
 }
 
-/// Refuses a program with ghosts or channels without a capacity, or in which a loop or a procedure is left before its end.
+/// Refuses a program with ghosts or channels without a capacity, or in which a loop or a procedure
+/// is left before its end.
 fn left_early(program: &hir::Program) -> Result<(), ProveError> {
     let procedures = program.procedures.iter().map(|procedure| &procedure.body);
     let processes = program.processes.iter().map(|process| &process.body);

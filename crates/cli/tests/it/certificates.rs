@@ -102,9 +102,10 @@ fn evidence_without_a_run_is_rejected() {
     let said = with_input(&["check", "-", "--certificate", file], writers);
     assert_eq!(said.code, 0, "{said:?}");
     let mut bytes = fs::read(file).expect("it was saved");
-    // A tree of two runs of two steps: eight bytes and their number. One run is half of it.
-    let at = bytes.len() - 9;
-    assert_eq!(bytes[at], 8, "{bytes:?}");
+    // A tree of two runs of two steps: eight bytes, the end of the root, and before them their
+    // number. One run has four.
+    let at = bytes.len() - 10;
+    assert_eq!(bytes[at], 9, "{bytes:?}");
     bytes[at] = 4;
     bytes.truncate(at + 5);
     fs::write(file, &bytes).expect("a file");

@@ -162,8 +162,8 @@ impl<S: Set> Order<S> {
         past
     }
 
-    /// Adds the pasts of events that have made a step possible. Those before the start of the search
-    /// are not here.
+    /// Adds the pasts of events that have made a step possible. Those before the start of the
+    /// search are not here.
     #[inline(never)]
     fn add_enabling(&self, enabled_by: &[Enabling], past: &mut S) {
         for enabling in enabled_by {

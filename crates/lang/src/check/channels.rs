@@ -229,8 +229,8 @@ impl<'s> Body<'_, 's> {
         })
     }
 
-    /// Notes that a statement that sends or receives touches one end of its channel alone: it waits,
-    /// and neither the value nor where it goes depends on how many messages wait anywhere.
+    /// Notes that a statement that sends or receives touches one end of its channel alone: it
+    /// waits, and neither the value nor where it goes depends on how many messages wait anywhere.
     pub(super) fn one_end(
         &mut self,
         channel: &ast::Expr<'s>,
