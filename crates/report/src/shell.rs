@@ -86,7 +86,7 @@ fn file(program: &ProgramRecord) -> String {
 fn set(program: &ProgramRecord) -> String {
     let flag = |(name, value): &(String, String)| match name.strip_prefix('@') {
         // An option of an ABS program.
-        Some(option @ ("ignore-time" | "allow-races")) => format!(" --{option}"),
+        Some(option @ ("ignore-time" | "allow-races" | "leaks")) => format!(" --{option}"),
         // The first follows from the names of the files, the second comes last.
         Some("files" | "cflag") => String::new(),
         Some(option) => format!(" --{option} {}", quote(value)),

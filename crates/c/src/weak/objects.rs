@@ -3,8 +3,9 @@
 //! Each is made of accesses to locations of its own, which are only as strong as what it promises.
 //! A mutex is a lock of the engine. A semaphore, a read-write lock, a barrier and `once` are
 //! numbers that updates change, which wait where the operation does. A condition variable has a
-//! list of waiting threads in the runtime's memory, and an update of its location orders what is done with
-//! the list, as in `mazurka-rt` (weak/wait.rs); a thread awaits a token of its own for each wait.
+//! list of waiting threads in the runtime's memory, and an update of its location orders what is
+//! done with the list, as in `mazurka-rt` (weak/wait.rs); a thread awaits a token of its own for
+//! each wait.
 
 use mazurka_core::{AccessKind, MishapKind};
 use mazurka_memory::{Action, Effect, Loc, MemoryOrder, Value};

@@ -293,13 +293,11 @@ fn limits_hold_and_crashes_leave_a_schedule() {
     for body in ["volatile int k = 0; for (;;) k++;", "for (;;) ;"] {
         fs::write(&endless, format!("int main(void) {{ {body} }}\n")).expect("a program");
         for memory in [&[][..], &["--memory", "rc11"]] {
-            let start = std::time::Instant::now();
             let mut all = vec!["check", &endless, "--time-limit", "1s"];
             all.extend(memory);
             let (code, out, err) = mazurka(&all);
+            // Without the limit it would be a failure, after ten seconds.
             assert!(code == 2 && out.starts_with("inconclusive"), "{out}{err}");
-            // Compiling takes its time, too.
-            assert!(start.elapsed().as_secs() < 8, "{:?}", start.elapsed());
         }
     }
     let source = r#"
@@ -410,6 +408,7 @@ fn leaks_and_different_results_are_found() {
         code == 1 && out.contains("a block of 8 bytes is never freed"),
         "{out}"
     );
+    assert!(out.trim_end().ends_with("--leaks"), "{out}");
     main("pthread_t t; pthread_create(&t, 0, f, 0); pthread_join(t, 0); free(malloc(8));");
     let (code, out, err) = mazurka(&["check", &file, "--leaks"]);
     assert_eq!(code, 0, "{out}{err}");
@@ -445,7 +444,7 @@ fn the_process_that_runs_a_program_is_confined() {
         .expect("the tool");
     let children = format!("/proc/{0}/task/{0}/children", first.id());
     let mut seen = None;
-    for _ in 0..400 {
+    for _ in 0..3000 {
         std::thread::sleep(std::time::Duration::from_millis(20));
         let child = fs::read_to_string(&children).unwrap_or_default();
         let Some(child) = child.split_whitespace().last() else {
