@@ -3,7 +3,7 @@
  *     mazurka check corpus/c/pool/main.c corpus/c/pool/pool.c corpus/c/pool/future.c \
  *         corpus/c/pool/containers.c -- -DSCENARIO=1
  *
- * Mistakes to be found: -DLOSE_STOP, -DFORGET_TO_RETAIN, -DLEAVE_EARLY. */
+ * Mistakes to be found: -DLOSE_STOP, -DFORGET_TO_RETAIN (5), -DFORGET_TO_WITHDRAW (2). */
 #include "pool.h"
 
 #include <assert.h>

@@ -127,11 +127,7 @@ static struct future *next_task(struct worker *worker) {
             assert(moved);
             break;
         }
-#ifdef LOSE_STOP
-        if (pool->stopping) {
-#else
         if (pool->stopping && pool->open == 0) {
-#endif
             break;
         }
         pthread_cond_wait(&pool->work, &pool->mutex);
@@ -239,7 +235,7 @@ struct future *pool_submit_after(struct pool *pool, task_function function, void
 }
 
 /* Takes a task that is ready out of the heap or the deque where it is. The pool is locked. */
-static void pool_withdraw(struct pool *pool, struct future *future) {
+__attribute__((unused)) static void pool_withdraw(struct pool *pool, struct future *future) {
     if (heap_remove(&pool->ready, future)) {
         return;
     }
@@ -259,7 +255,9 @@ static void pool_withdraw(struct pool *pool, struct future *future) {
 /* The same with the pool locked. */
 static bool pool_cancel_locked(struct pool *pool, struct future *future) {
     if (future_move(future, READY, RUNNING)) {
+#ifndef FORGET_TO_WITHDRAW
         pool_withdraw(pool, future);
+#endif
     } else if (!future_move(future, WAITING, RUNNING)) {
         return false;
     }
@@ -324,7 +322,9 @@ void pool_stop(struct pool *pool, bool now) {
         pool_cancel_all(pool);
     }
     pool->stopping = true;
+#ifndef LOSE_STOP
     pthread_cond_broadcast(&pool->work);
+#endif
     pthread_mutex_unlock(&pool->mutex);
     for (int number = 0; number < pool->size; number++) {
         pthread_join(pool->workers[number].thread, NULL);
@@ -376,9 +376,7 @@ void pool_for_each(struct pool *pool, int count_all, int chunk, void (*body)(int
         future_release(pool_submit(pool, loop_chunk, &loop, 0));
     }
     latch_wait(&loop.left);
-    /* The last chunk may still be about to leave the latch: its task has to end, too. */
-#ifndef LEAVE_EARLY
+    /* The tasks of the last chunks have to end, too. */
     pool_drain(pool);
-#endif
     latch_destroy(&loop.left);
 }

@@ -406,6 +406,7 @@ impl Narrator for Machine {
                 what,
                 held_by,
                 line: self.rest_line(task),
+                file: None,
             })
         };
         waiting.filter_map(tell).collect()

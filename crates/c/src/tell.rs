@@ -186,6 +186,7 @@ impl Narrator for Machine {
                 what: format!("{what}, in {function} ({file}:{line})"),
                 held_by,
                 line,
+                file: None,
             });
         }
         all

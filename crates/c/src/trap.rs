@@ -27,10 +27,15 @@ pub(crate) enum Trap {
     OutOfTime,
 }
 
-thread_local! {
-    static RUNNING: Cell<Option<CoroutineTrapHandler<()>>> = const { Cell::new(None) };
-    static TRAPPED: Cell<Option<Trap>> = const { Cell::new(None) };
-}
+/// A cell of the one thread that runs programs, and of the handlers that interrupt it.
+struct Alone<T>(Cell<T>);
+
+// SAFETY: programs run on one thread (`world.rs`); handlers of other threads see no coroutine of
+// theirs on their stack, and change nothing (`end`).
+unsafe impl<T> Sync for Alone<T> {}
+
+static RUNNING: Alone<Option<CoroutineTrapHandler<()>>> = Alone(Cell::new(None));
+static TRAPPED: Alone<Option<Trap>> = Alone(Cell::new(None));
 
 /// Counts resumptions, for the timer.
 static BEATS: AtomicU64 = AtomicU64::new(0);
@@ -81,7 +86,7 @@ const FAULTS: [i32; 5] = [
 /// A coroutine is resumed.
 #[inline]
 pub(crate) fn enter(coroutine: CoroutineTrapHandler<()>) {
-    RUNNING.set(Some(coroutine));
+    RUNNING.0.set(Some(coroutine));
     OVER.store(false, Ordering::Relaxed);
     let beats = BEATS.load(Ordering::Relaxed);
     BEATS.store(beats + 1, Ordering::Relaxed);
@@ -90,8 +95,8 @@ pub(crate) fn enter(coroutine: CoroutineTrapHandler<()>) {
 /// It has come back. Returns why, if it was ended.
 #[inline]
 pub(crate) fn leave() -> Option<Trap> {
-    RUNNING.set(None);
-    TRAPPED.take()
+    RUNNING.0.set(None);
+    TRAPPED.0.take()
 }
 
 type Handler = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
@@ -139,7 +144,7 @@ extern "C" fn fault(signal: i32, info: *mut libc::siginfo_t, context: *mut libc:
     unsafe {
         let address = (*info).si_addr() as usize;
         let pc = pc_of(context);
-        if let Some(coroutine) = RUNNING.get() {
+        if let Some(coroutine) = RUNNING.0.get() {
             // The guard is a part of the stack.
             let why = match coroutine.stack_ptr_in_bounds(address) && signal == libc::SIGSEGV {
                 true => Trap::Overflow { pc },
@@ -161,7 +166,7 @@ extern "C" fn fault(signal: i32, info: *mut libc::siginfo_t, context: *mut libc:
 
 extern "C" fn tick(_: i32, _: *mut libc::siginfo_t, context: *mut libc::c_void) {
     let beats = BEATS.load(Ordering::Relaxed);
-    if SEEN.swap(beats, Ordering::Relaxed) != beats || RUNNING.get().is_none() {
+    if SEEN.swap(beats, Ordering::Relaxed) != beats || RUNNING.0.get().is_none() {
         TICKS.store(0, Ordering::Relaxed);
         return;
     }
@@ -193,7 +198,7 @@ unsafe fn end(why: Trap, context: *mut libc::c_void) -> bool {
     // program's memory, which the next execution starts afresh.
     unsafe {
         let context = &mut *context.cast::<libc::ucontext_t>();
-        let Some(coroutine) = RUNNING.get() else {
+        let Some(coroutine) = RUNNING.0.get() else {
             return false;
         };
         let registers = &mut context.uc_mcontext.gregs;
@@ -201,7 +206,7 @@ unsafe fn end(why: Trap, context: *mut libc::c_void) -> bool {
         if !coroutine.stack_ptr_in_bounds(stack) {
             return false;
         }
-        TRAPPED.set(Some(why));
+        TRAPPED.0.set(Some(why));
         let new = coroutine.setup_trap_handler(|| ());
         registers[libc::REG_RIP as usize] = new.rip as i64;
         registers[libc::REG_RSP as usize] = new.rsp as i64;

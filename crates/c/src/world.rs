@@ -203,6 +203,8 @@ pub(crate) struct Learned {
     pub mixed: FxHashSet<usize>,
     /// The bytes of plain places whose accesses are steps, because accesses to them race.
     pub shared: FxHashSet<usize>,
+    /// Under a memory model: places that are accessed atomically.
+    pub atomics: FxHashSet<usize>,
     /// Under a memory model: values are chosen before the first thread is started.
     pub eager: bool,
 }

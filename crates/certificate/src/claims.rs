@@ -309,7 +309,8 @@ impl<'w, 'a> Walk<'w, 'a> {
             | Op::Join
             | Op::Drop
             | Op::Assert
-            | Op::Assume => {
+            | Op::Assume
+            | Op::Limit(_) => {
                 known.operands.pop().ok_or(UNBALANCED)?;
             }
             Op::StoreAt(_) => {

@@ -175,6 +175,9 @@ impl Certificate {
         if !program.unknowns().is_empty() {
             return Err(Rejected::Beyond("the program leaves values open"));
         }
+        if program.linearizable.is_some() {
+            return Err(Rejected::Beyond("the program has a `spec object`"));
+        }
         mazurka_lang::compile(&program, &self.source).map_err(mistaken)
     }
 }

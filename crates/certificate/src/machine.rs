@@ -571,6 +571,13 @@ impl<'w, 'a, 'g> Work<'w, 'a, 'g> {
                     return Err(Halt::Mishap(Mishap::Discarded));
                 }
             }
+            Op::Limit(_) => {
+                if operands.pop()? == 0 {
+                    return Err(Halt::Obstacle(Obstacle::Beyond(
+                        "a channel without a capacity has more messages than its limit",
+                    )));
+                }
+            }
             Op::Error => return Err(FAILURE),
             Op::End => return Ok(Some(Life::Ended)),
             op => operands.compute(op, &self.state.cells, thread.locals())?,

@@ -32,15 +32,21 @@ pub(crate) fn program(name: &str) -> Result<String, String> {
 /// The text of a `.maz` program with all files that it includes.
 pub(crate) fn with_included(name: &str) -> Result<String, String> {
     let text = program(name)?;
+    let mut known = Vec::new();
     let read = &mut |path: &str| match name {
         "-" => Err("standard input has no folder".to_owned()),
-        _ => included(Path::new(name), path),
+        _ => included(Path::new(name), path, &mut known),
     };
     Ok(mazurka::expand(&text, read))
 }
 
-/// The text of a file that a program includes. Links may not lead out of its folder either.
-fn included(program: &Path, path: &str) -> Result<String, String> {
+/// The text of a file that a program includes. Links may not lead out of its folder either, nor to
+/// a file that is `known`: it would be there twice.
+fn included(
+    program: &Path,
+    path: &str,
+    known: &mut Vec<(PathBuf, String)>,
+) -> Result<String, String> {
     let folder = program.parent().unwrap_or(Path::new(""));
     let file = folder.join(path);
     let shown = file.display().to_string();
@@ -56,6 +62,15 @@ fn included(program: &Path, path: &str) -> Result<String, String> {
     if !real_file.is_file() {
         return Err(format!("`{shown}` is no file"));
     }
+    if real(program).is_ok_and(|program| program == real_file) {
+        return Err(format!("the program `{shown}` includes itself"));
+    }
+    if let Some((_, name)) = known.iter().find(|(file, _)| *file == real_file) {
+        return Err(format!(
+            "`{shown}` and `{name}` are one file; include it by one of its names"
+        ));
+    }
+    known.push((real_file, path.to_owned()));
     self::program(&shown)
 }
 

@@ -32,8 +32,12 @@ pub fn immediate_predecessors(run: &[Event]) -> Vec<SmallVec<[u32; 4]>> {
     let mut last: Vec<Option<u32>> = Vec::new();
     let mut result = Vec::with_capacity(run.len());
     for (at, event) in run.iter().enumerate() {
-        let at = at as u32;
         let mut before = SmallVec::<[u32; 4]>::new();
+        for enabling in &event.enabled_by {
+            let found = run[..at].iter().rposition(|event| enabling.is(event));
+            before.extend(found.map(|found| found as u32));
+        }
+        let at = at as u32;
         let mut add = |p: Option<u32>| before.extend(p.filter(|&p| p != at));
         let highest = |ps: &[ProcessId]| ps.iter().map(|p| p.index() + 1).max().unwrap_or(0);
         let needed = (event.process.index() + 1)
@@ -127,6 +131,8 @@ pub struct TraceHasher {
     cells: Vec<Cell>,
     processes: Vec<Fingerprint>,
     events: Vec<Fingerprint>,
+    /// For each event its process and its number.
+    names: Vec<(ProcessId, u32)>,
     sums: Vec<Fingerprint>,
     undo: Vec<Undo>,
     marks: Vec<usize>,
@@ -157,6 +163,7 @@ impl TraceHasher {
             cells: Vec::new(),
             processes: Vec::new(),
             events: Vec::new(),
+            names: Vec::new(),
             sums: Vec::new(),
             undo: Vec::new(),
             marks: Vec::new(),
@@ -177,6 +184,12 @@ impl TraceHasher {
         }
         for joined in &event.joined {
             past = past.then_all(self.processes[joined.index()]);
+        }
+        for enabling in &event.enabled_by {
+            let name = (enabling.process, enabling.number);
+            if let Some(at) = self.names.iter().rposition(|&known| known == name) {
+                past = past.then_all(self.events[at]);
+            }
         }
         for access in &event.claims {
             if self.cells.len() < access.cells().end {
@@ -218,6 +231,7 @@ impl TraceHasher {
         }
         let sum = self.trace();
         self.events.push(this);
+        self.names.push((event.process, event.number));
         self.sums.push(sum.and(this));
     }
 
@@ -231,6 +245,7 @@ impl TraceHasher {
             }
         }
         self.events.pop();
+        self.names.pop();
         self.sums.pop();
     }
 

@@ -25,6 +25,8 @@ pub enum MishapKind {
     OutOfRange,
     /// A step did more local work than the limit allows.
     LocalLimit,
+    /// A channel without a capacity would have had more messages than this.
+    MessageLimit(u32),
     /// What comes next depends on values that are not known, and the solver could not decide it.
     Undecided,
     /// The step was broken off in the middle: the search that it is part of must end here.
@@ -56,6 +58,34 @@ pub enum Wait {
     Guard,
 }
 
+/// An event that has only made another one possible, as the send of a message its receive. Its
+/// process and its number say which.
+#[derive(Clone, Copy, Debug)]
+pub struct Enabling {
+    /// Its process.
+    pub process: ProcessId,
+    /// Index of it among the events of its process.
+    pub number: u32,
+    /// The same, counted from the last event of its process before the one that it enables: 1 is
+    /// that event.
+    pub back: u32,
+}
+
+impl PartialEq for Enabling {
+    fn eq(&self, other: &Self) -> bool {
+        (self.process, self.number) == (other.process, other.number)
+    }
+}
+
+impl Eq for Enabling {}
+
+impl Enabling {
+    /// Whether it is this event.
+    pub fn is(&self, event: &Event) -> bool {
+        (self.process, self.number) == (event.process, event.number)
+    }
+}
+
 /// One step of one process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
@@ -75,6 +105,9 @@ pub struct Event {
     pub spawned: Vec<ProcessId>,
     /// The processes whose end it waited for.
     pub joined: Vec<ProcessId>,
+    /// The events of other processes that it waited for though it claims nothing that they claim:
+    /// they only enable it ([`Execution::separate_ends`](crate::Execution::separate_ends)).
+    pub enabled_by: Vec<Enabling>,
     /// What went wrong in it.
     pub mishaps: Vec<Mishap>,
     /// What such a step may have to wait for.
@@ -99,6 +132,7 @@ impl Event {
             touched: Claims::new(),
             spawned: Vec::new(),
             joined: Vec::new(),
+            enabled_by: Vec::new(),
             mishaps: Vec::new(),
             wait: Wait::Never,
             plain: false,
@@ -133,6 +167,7 @@ impl Event {
             && self.outcomes.is_empty()
             && self.spawned.is_empty()
             && self.joined.is_empty()
+            && self.enabled_by.is_empty()
     }
 
     /// Makes it an event that touches nothing yet, keeping its memory.
@@ -146,6 +181,7 @@ impl Event {
         self.touched.clear();
         self.spawned.clear();
         self.joined.clear();
+        self.enabled_by.clear();
         self.mishaps.clear();
         self.wait = Wait::Never;
         self.plain = false;
@@ -163,7 +199,10 @@ pub fn dependent(one: &Event, other: &Event) -> bool {
             .flat_map(|x| b.claims.iter().map(move |y| (x, y)));
         pairs.any(|(x, y)| x.conflicts(*y))
     };
-    let orders =
-        |a: &Event, b: &Event| a.spawned.contains(&b.process) || a.joined.contains(&b.process);
+    let orders = |a: &Event, b: &Event| {
+        a.spawned.contains(&b.process)
+            || a.joined.contains(&b.process)
+            || a.enabled_by.iter().any(|enabling| enabling.is(b))
+    };
     one.process == other.process || orders(one, other) || orders(other, one) || conflict(one, other)
 }

@@ -43,7 +43,7 @@ mod verdict;
 pub use access::{Access, AccessKind, Claims, add_claim};
 pub use canonical::{TraceHasher, canonical_order, immediate_predecessors};
 pub use conjunction::{conjunct, conjunction};
-pub use event::{Event, Mishap, MishapKind, Outcome, Outcomes, Wait, dependent};
+pub use event::{Enabling, Event, Mishap, MishapKind, Outcome, Outcomes, Wait, dependent};
 pub use fingerprint::Fingerprint;
 pub use happens_before::HappensBefore;
 pub use memory::{AccessOrder, MemoryOrder, Ordered, UnknownOrder, WeakMemory};

@@ -136,6 +136,14 @@ pub trait Execution: Promises {
     /// allows it only for steps after which it can end. At first no step may be broken off.
     fn break_off_long_steps(&mut self, _may: bool) {}
 
+    /// From now on, or no longer, steps that only enable each other claim nothing in common: a send
+    /// of a message claims one end of its channel, a receive the other, and
+    /// [`Event::enabled_by`] says what a step has waited for. Two such steps that are both
+    /// possible can be made in either order, with the same effect, and neither makes the other
+    /// impossible. Only for engines that ask for it, because states of the two orders need not have
+    /// the same parts ([`Semantics::cell`]). At first all of these claim both ends.
+    fn separate_ends(&mut self, _separate: bool) {}
+
     /// Lets a ready process make its next step. A `choose` takes its value from `outcomes`, in
     /// order, and where these end its least value.
     fn step(&mut self, process: ProcessId, outcomes: &[i64]) -> Result<&Event, StepError>;

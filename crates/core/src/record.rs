@@ -615,6 +615,9 @@ pub struct Waiting {
     pub held_by: Option<String>,
     /// Where it waits.
     pub line: usize,
+    /// The file of that line, if it is not that of the program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
 }
 
 /// What executions have reached of a program.

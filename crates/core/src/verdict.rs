@@ -58,6 +58,8 @@ pub enum Bound {
     MaxExecutions(u64),
     /// Local work within one step.
     MaxLocal(u64),
+    /// Messages in a channel without a capacity.
+    MaxMessages(u32),
     /// Milliseconds.
     TimeLimit(u64),
     /// Bytes.
@@ -98,6 +100,10 @@ impl fmt::Display for Bound {
             Bound::MaxSteps(n) => write!(f, "--max-steps {n} was reached"),
             Bound::MaxExecutions(n) => write!(f, "--max-executions {n} was reached"),
             Bound::MaxLocal(n) => write!(f, "one step did more local work than --max-local {n}"),
+            Bound::MaxMessages(n) => write!(
+                f,
+                "a channel without a capacity had more than {n} messages, its limit"
+            ),
             Bound::TimeLimit(ms) => {
                 write!(
                     f,

@@ -33,7 +33,7 @@ pub use algorithms::preempt::{FewPreemptions, Preempted};
 pub use algorithms::random::{RandomWalks, Uniform};
 pub use algorithms::refine::{Excess, Observed, Refined, exceeds, refine};
 pub use algorithms::sample::{Picker, WalkOn, Walks, draw_outcome};
-pub use drive::budget::{Budget, broken_by};
+pub use drive::budget::{Account, Budget, broken_by};
 pub use drive::cut::Part;
 pub use drive::driver;
 pub use drive::driver::{

@@ -291,7 +291,6 @@ impl Names<'_, '_> {
     }
 
     pub fn leaf(&self, leaf: &Leaf) -> LeafRecord {
-        let place = |span: mazurka_diagnostics::Span| Some(span.line_column(self.source));
         let (what, at) = match &leaf.what {
             What::Goal => ("the goal".to_owned(), None),
             What::Fault(fault, span) => {
@@ -303,7 +302,7 @@ impl Names<'_, '_> {
                     Fault::Unlock => "a lock is held when it is given back",
                     Fault::Choose => "something to choose from",
                 };
-                (what.to_owned(), place(*span))
+                (what.to_owned(), Some(*span))
             }
             What::Invariant(number) => {
                 let invariant = &self.program.invariants[*number];
@@ -311,9 +310,9 @@ impl Names<'_, '_> {
                     Some(name) => format!("invariant `{name}`"),
                     None => "an invariant".to_owned(),
                 };
-                (what, place(invariant.span))
+                (what, Some(invariant.span))
             }
-            What::LoopInvariant(span) => ("the invariant of a loop".to_owned(), place(*span)),
+            What::LoopInvariant(span) => ("the invariant of a loop".to_owned(), Some(*span)),
             What::Instance => (
                 "what the goal that it goes back to assumes".to_owned(),
                 None,
@@ -321,9 +320,13 @@ impl Names<'_, '_> {
             What::Deadlock => ("some process can go on".to_owned(), None),
             What::Infeasible => ("what is assumed cannot be".to_owned(), None),
         };
+        let file = at.and_then(|span| span.file(self.source));
         LeafRecord {
-            what,
-            place: at,
+            what: match file {
+                Some(file) => format!("{what} in {file}"),
+                None => what,
+            },
+            place: at.map(|span| span.line_column(self.source)),
             must: match &leaf.denied {
                 Fol::Term(Term::FALSE) => "true".to_owned(),
                 Fol::Term(term) => match self.terms.node(*term) {

@@ -54,7 +54,7 @@ pub enum NotCertified {
     Memory,
     /// It states what a certificate does not show.
     #[error(
-        "there are no certificates for temporal properties, `cover`, `refines` and linearizability"
+        "there are no certificates for temporal properties, `cover`, `refines` and `spec object`"
     )]
     Property,
     /// Properties were named.
@@ -291,8 +291,11 @@ impl Program {
 
     /// Whether certificates say all that counts here.
     fn can_certify(&self, options: &Options) -> Result<(), NotCertified> {
-        if self.language.maz().is_none() {
+        let Some(code) = self.language.maz() else {
             return Err(NotCertified::NotMaz);
+        };
+        if code.program().linearizable.is_some() {
+            return Err(NotCertified::Property);
         }
         if !self.unknowns().is_empty() {
             return Err(NotCertified::Unknown);

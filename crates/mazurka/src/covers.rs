@@ -6,8 +6,8 @@
 //! The verdicts on everything else are those of the program without covers.
 
 use mazurka_core::record::{CoverAnswer, CoverRecord, Record, Witness};
-use mazurka_core::{Bound, Kind, Kinds, Verdict};
-use mazurka_explore::Budget;
+use mazurka_core::{Bound, Counts, Kind, Kinds, Verdict};
+use mazurka_explore::Account;
 use mazurka_lang::Cover;
 
 use crate::evidence::unexplained;
@@ -40,11 +40,12 @@ impl Program {
 
     /// Looks for the covers that count, and adds to a record what comes of it. Where something
     /// else is violated already, as many steps again, and at least a million, are spent on each.
+    /// Those for which the limits leave nothing stay open.
     pub(crate) fn look_for_covers(
         &self,
         record: &mut Record,
         options: &Options,
-        budget: &Budget<'_>,
+        account: &mut Account<'_>,
         search: Search<'_>,
     ) -> Result<(), Refused> {
         let covers = self.covers(options);
@@ -53,9 +54,30 @@ impl Program {
         }
         let violated = record.verdict == Verdict::Violated && !options.keep_going;
         let own = violated.then(|| record.counts.steps.max(LEAST_STEPS));
+        // A sample is drawn for each; all other limits are for the whole command.
+        let is_sample = |bound: &Bound| matches!(bound, Bound::Sampled(_));
+        let sampled = record.scope.bounds.iter().any(is_sample);
         for (number, cover) in covers {
-            let mut limits = budget.left();
-            limits.steps = limits.steps.into_iter().chain(own).min();
+            if sampled {
+                account.forget_executions();
+            }
+            if let Some(bound) = account.over() {
+                record.covers.push(CoverRecord {
+                    name: cover.name,
+                    condition: cover.text,
+                    place: cover.place,
+                    answer: CoverAnswer::Open,
+                    run: None,
+                    algorithm: record.algorithm.clone(),
+                    counts: Counts::default(),
+                    bounds: vec![bound],
+                });
+                record.add_bounds([bound]);
+                continue;
+            }
+            let mut limits = account.left();
+            let own = own.filter(|&own| limits.steps.is_none_or(|left| own < left));
+            limits.steps = own.or(limits.steps);
             let options = &Options {
                 limits,
                 counted: Some(Kinds::of(&[Kind::Failure])),
@@ -66,10 +88,11 @@ impl Program {
             };
             let language = self.language.clone().covering(number);
             let found = search(&Program::of(self.record().clone(), language), options)?;
+            account.spend(&found.counts);
             let mut bounds = found.scope.bounds;
-            budget.restate(&mut bounds);
             // Its own budget is no limit that the user has given.
             bounds.retain(|bound| own.is_none_or(|own| *bound != Bound::MaxSteps(own)));
+            account.restate(&mut bounds);
             let run = found.witnesses.into_iter().flat_map(|shown| shown.runs);
             let answer = match found.verdict {
                 Verdict::Violated => CoverAnswer::Reached,
@@ -98,7 +121,7 @@ impl Program {
             record.witnesses.extend(never);
             record.witnesses.sort_by_key(|shown| shown.kind);
         }
-        record.seconds = budget.elapsed().as_secs_f64();
+        record.seconds = account.elapsed().as_secs_f64();
         Ok(())
     }
 }

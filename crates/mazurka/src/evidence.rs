@@ -75,6 +75,7 @@ pub(crate) fn bounds_of_run<E: Execution>(machine: &E, limits: &Limits) -> Vec<B
         bounds.extend(match mishap.kind {
             MishapKind::OutOfRange => Some(Bound::IntRange),
             MishapKind::LocalLimit => Some(Bound::MaxLocal(limits.local)),
+            MishapKind::MessageLimit(most) => Some(Bound::MaxMessages(most)),
             MishapKind::Undecided => Some(Bound::Undecided),
             MishapKind::BrokenOff => Some(broken_by(limits)),
             MishapKind::Failure | MishapKind::Discarded => None,

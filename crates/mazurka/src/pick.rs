@@ -137,6 +137,7 @@ fn ends_all(bound: &Bound) -> bool {
         | Bound::MaxSteps(_)
         | Bound::MaxExecutions(_)
         | Bound::MaxLocal(_)
+        | Bound::MaxMessages(_)
         | Bound::IntRange
         | Bound::IntWithin(_)
         | Bound::Undecided

@@ -144,6 +144,11 @@ pub enum ProveError {
         "there is no rule for ghost variables: declare them `var`, and write them in an `atomic` block with the step that they belong to"
     )]
     Ghosts,
+    /// It has channels without a capacity, which are explored up to a limit.
+    #[error(
+        "there is no rule for a channel without a capacity: give it one, `chan c[4]: …`, or explore the program with `mazurka check`"
+    )]
+    Unbounded,
     /// It has an object whose operations clients call.
     #[error(
         "there is no rule for `spec object`: histories are decided by `mazurka check` and `mazurka explore`"
@@ -700,7 +705,7 @@ fn boxed(program: &hir::Program, processes: &[usize], cells: &[i64]) -> hir::Pro
     program
 }
 
-/// Refuses a program with ghosts, or in which a loop or a procedure is left before its end.
+/// Refuses a program with ghosts or channels without a capacity, or in which a loop or a procedure is left before its end.
 fn left_early(program: &hir::Program) -> Result<(), ProveError> {
     let procedures = program.procedures.iter().map(|procedure| &procedure.body);
     let processes = program.processes.iter().map(|process| &process.body);
@@ -714,6 +719,9 @@ fn left_early(program: &hir::Program) -> Result<(), ProveError> {
     }
     if !program.ghosts.is_empty() {
         return Err(ProveError::Ghosts);
+    }
+    if !program.limits.is_empty() {
+        return Err(ProveError::Unbounded);
     }
     found.map_or(Ok(()), |word| Err(ProveError::Leave(word)))
 }

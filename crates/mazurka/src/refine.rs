@@ -26,7 +26,7 @@ use mazurka_core::record::{
     Binding, Kind, Record, RefinementAnswer, RefinementRecord, Run, Witness,
 };
 use mazurka_core::{Bound, Limits, Schedule, Verdict};
-use mazurka_explore::{Budget, Excess, Observed, exceeds, refine};
+use mazurka_explore::{Account, Excess, Observed, exceeds, refine};
 use mazurka_lang::{Code, Machine, VariablePart, hir};
 
 use crate::compare::same_type;
@@ -134,7 +134,7 @@ impl Program {
         &self,
         record: &mut Record,
         options: &Options,
-        budget: &Budget<'_>,
+        account: &Account<'_>,
         watch: &mut Watch<'_>,
     ) -> Result<(), Refused> {
         let Some(left_out) = self.leaves_out_refinement(options) else {
@@ -146,7 +146,7 @@ impl Program {
             return Ok(());
         };
         let (code, theirs, matched) = self.matched(specification)?;
-        let limits = budget.left();
+        let limits = account.left();
         let mut machine = Machine::new(code.clone(), limits.local);
         let mut other = Machine::new(theirs.clone(), limits.local);
         let found = refine(
@@ -162,7 +162,7 @@ impl Program {
             watch,
         );
         let mut bounds = found.bounds;
-        budget.restate(&mut bounds);
+        account.restate(&mut bounds);
         let answer = match (&found.broken, bounds.is_empty()) {
             (Some(_), _) => RefinementAnswer::Broken,
             (None, true) => RefinementAnswer::Holds,
@@ -192,7 +192,7 @@ impl Program {
             record.witnesses.sort_by_key(|shown| shown.kind);
             record.verdict = Verdict::Violated;
         }
-        record.seconds = budget.elapsed().as_secs_f64();
+        record.seconds = account.elapsed().as_secs_f64();
         Ok(())
     }
 

@@ -17,7 +17,8 @@
 use std::time::Instant;
 
 use mazurka_core::record::{
-    Binding, Kind, KindsRecord, OLDEST_VERSION, Record, Run, Step, VERSION, Witness,
+    Binding, CoverAnswer, CoverRecord, Kind, KindsRecord, OLDEST_VERSION, Record, Run, Step,
+    VERSION, Witness,
 };
 use mazurka_core::{
     Counts, Mishap, Narrator, ParseScheduleError, Schedule, Scope, Semantics, StopReason, Verdict,
@@ -105,6 +106,14 @@ pub enum ReplayProblem {
     /// There is no run in it.
     #[error("there is nothing to replay: the record has no witness and no run")]
     Nothing,
+    /// What it shows has no run.
+    #[error(
+        "there is nothing to replay: the violation is a `cover` that no run reaches; to look for it again, `mazurka check {file}` with the options of then"
+    )]
+    Unreached {
+        /// The file of the program.
+        file: String,
+    },
     /// A schedule that cannot be read.
     #[error(transparent)]
     Schedule(#[from] ParseScheduleError),
@@ -119,6 +128,19 @@ pub enum ReplayProblem {
     /// The steps are the same, what they show is not.
     #[error("all steps are as recorded, but {0}")]
     Changed(String),
+}
+
+impl ReplayProblem {
+    /// Why there is no run in a record to run again.
+    pub fn without_runs(record: &Record) -> Self {
+        let unreached = |cover: &CoverRecord| cover.answer == CoverAnswer::Unreached;
+        match record.covers.iter().any(unreached) {
+            true => Self::Unreached {
+                file: record.program.file.clone(),
+            },
+            false => Self::Nothing,
+        }
+    }
 }
 
 impl Program {
@@ -158,7 +180,9 @@ impl Program {
         }
         let witnesses = recording.record.witnesses.iter();
         let mut runs = recording.run.iter().chain(witnesses.flat_map(|w| &w.runs));
-        let run = runs.next().ok_or(ReplayProblem::Nothing)?;
+        let run = runs
+            .next()
+            .ok_or_else(|| ReplayProblem::without_runs(&recording.record))?;
         Ok(run.schedule.parse()?)
     }
 
@@ -225,7 +249,7 @@ impl Program {
             runs.push(run);
         }
         if runs.is_empty() {
-            return Err(ReplayProblem::Nothing);
+            return Err(ReplayProblem::without_runs(old));
         }
         counts.steps = runs.iter().map(|run| run.steps.len() as u64).sum();
         counts.events = counts.steps;

@@ -27,7 +27,7 @@ use std::time::Duration;
 
 use mazurka_core::record::{KindsRecord, OptionsRecord, Record, VERSION, Witness};
 use mazurka_core::{Narrator, Semantics, Verdict};
-use mazurka_explore::{Budget, Findings, Goal, Parts, Saver, Search, Workers};
+use mazurka_explore::{Account, Budget, Findings, Goal, Parts, Saver, Search, Workers};
 
 use crate::checkpoint::{Checkpoint, ResumeError};
 use crate::evidence::Hurry;
@@ -203,18 +203,23 @@ impl Program {
             true => Goal::Everything,
             false => Goal::Violation(counted),
         };
-        let budget = Budget::new(&options.limits);
+        let mut account = Account::new(Budget::new(&options.limits));
         let first = Task {
             goal,
             most_steps: None,
         };
         let mut record = self.check_once(first, options, watch)?;
+        account.spend(&record.counts);
         let mut left = record.counts.steps.max(LEAST_STEPS_FOR_GRAVER);
         while let Some(graver) = graver(&record, counted) {
+            if let Some(bound) = account.over() {
+                record.add_bounds([bound]);
+                break;
+            }
             // What else counts is met on the way, and is decided if the search comes to its end.
             let rest = counted.without(record.found());
             let options = &Options {
-                limits: budget.left(),
+                limits: account.left(),
                 ..self.narrowed(options, rest)
             };
             let task = Task {
@@ -224,28 +229,35 @@ impl Program {
                 },
                 most_steps: Some(left),
             };
-            let mut more = self.check_once(task, options, watch)?;
-            budget.restate(&mut more.scope.bounds);
+            let more = self.check_once(task, options, watch)?;
+            account.spend(&more.counts);
             left = left.saturating_sub(more.counts.steps).max(1);
-            if !join(&mut record, more, &options.limits) {
+            let ended = join(&mut record, more, &options.limits);
+            account.restate(&mut record.scope.bounds);
+            if !ended {
                 break;
             }
         }
-        record.seconds = budget.elapsed().as_secs_f64();
+        record.seconds = account.elapsed().as_secs_f64();
         record.kinds.counted = counted.iter().collect();
         record.kinds.met.retain(|&kind| !counted.contains(kind));
         record.kinds.open.clear();
         if record.stopped != StopReason::Complete {
             record.leave_open(Kinds::ALL);
         }
-        self.look_for_covers(&mut record, options, &budget, &mut |covering, options| {
-            let task = Task {
-                goal: Goal::Violation(Kinds::of(&[Kind::Failure])),
-                most_steps: None,
-            };
-            covering.check_once(task, options, watch)
-        })?;
-        self.look_at_refinement(&mut record, options, &budget, watch)?;
+        self.look_for_covers(
+            &mut record,
+            options,
+            &mut account,
+            &mut |covering, options| {
+                let task = Task {
+                    goal: Goal::Violation(Kinds::of(&[Kind::Failure])),
+                    most_steps: None,
+                };
+                covering.check_once(task, options, watch)
+            },
+        )?;
+        self.look_at_refinement(&mut record, options, &account, watch)?;
         self.remark(&mut record, options);
         Ok(record)
     }
@@ -332,11 +344,15 @@ impl Program {
             return asked.search_weakly(wanted, options, watch);
         }
         let options = &self.covering(options);
-        let budget = Budget::new(&options.limits);
+        let mut account = Account::new(Budget::new(&options.limits));
         let mut record = asked.explore_once(algorithm, options, watch)?;
-        asked.look_for_covers(&mut record, options, &budget, &mut |covering, options| {
-            covering.explore_once(algorithm, options, watch)
-        })?;
+        account.spend(&record.counts);
+        asked.look_for_covers(
+            &mut record,
+            options,
+            &mut account,
+            &mut |covering, options| covering.explore_once(algorithm, options, watch),
+        )?;
         record.add_bounds(asked.leaves_out_refinement(options));
         self.remark(&mut record, options);
         Ok(record)

@@ -17,6 +17,7 @@ use mazurka_core::{
     Access, AccessKind, Event, Execution, Labelled, Narrator, Schedule, ScheduledStep,
     canonical_order, dependent,
 };
+use mazurka_diagnostics::{Part, parts};
 use mazurka_lang::hir;
 
 use crate::front::{Front, Labels, on_front};
@@ -78,6 +79,7 @@ impl Program {
     ) -> Result<ComparedRuns, ReplayError> {
         on_front!(self.language, front => {
             let mut machine = front.machine(options);
+            machine.separate_ends(true);
             compare(&mut machine, one, other)
         })
     }
@@ -104,6 +106,7 @@ impl Program {
     ) -> Result<Schedule, ReplayError> {
         on_front!(self.language, front => {
             let mut machine = front.machine(options);
+            machine.separate_ends(true);
             machine.narrate(schedule)?;
             Ok(normal_form(&machine))
         })
@@ -140,9 +143,10 @@ impl Program {
         let before = before.map_err(|error| NotLinear::Differs(error.to_string()))?;
         let mut text = declarations(code.program(), &before.run);
         text += "\nprocess {\n";
+        let files = parts(code.source());
         let mut lines = Vec::new();
         for (at, step) in run.steps.iter().enumerate() {
-            let line = statement(step).ok_or_else(|| NotLinear::Label {
+            let line = statement(step, &files).ok_or_else(|| NotLinear::Label {
                 step: at + 1,
                 label: step.label.clone(),
             })?;
@@ -273,12 +277,13 @@ fn declarations(program: &hir::Program, start: &Run) -> String {
 }
 
 /// A label as a statement; none if it does more than labels say.
-fn statement(step: &Step) -> Option<String> {
+fn statement(step: &Step, files: &[Part]) -> Option<String> {
     let mut outcomes = step.outcomes.iter();
     let label = match step.label.split_once(" [chose ") {
         Some((label, _)) => label,
         None => &step.label,
     };
+    let label = without_file(label, files);
     if label.contains('…') {
         return None;
     }
@@ -303,6 +308,15 @@ fn statement(step: &Step) -> Option<String> {
         Some(guard) => format!("{} |> {action}", chosen(guard, &mut outcomes)?),
         None => action,
     })
+}
+
+/// A label without the file that its statement stands in, if another includes that.
+fn without_file<'l>(label: &'l str, files: &[Part]) -> &'l str {
+    let mut rests = files.iter().filter_map(|file| {
+        let rest = label.strip_prefix('(')?.strip_prefix(&*file.name)?;
+        rest.strip_prefix(") ").filter(|_| !file.name.is_empty())
+    });
+    rests.next().unwrap_or(label)
 }
 
 /// A text without the name of the procedure that it stands in.

@@ -309,11 +309,13 @@ impl Program {
         let start = Instant::now();
         let misfit = |misfit: Misfit| RunError::WeakSchedule(misfit.what);
         let mut native = native::Native::new(memory)?;
-        let (schedule, bounds) = match plan {
-            Plan::Schedule(schedule) => (native.schedule(schedule).map_err(misfit)?, Vec::new()),
+        let (told, bounds) = match plan {
+            Plan::Schedule(schedule) => {
+                let told = native.follow(schedule, &options.limits)?;
+                (told.map_err(misfit)?, Vec::new())
+            }
             Plan::Seed(seed) => native.drawn(*seed, &options.limits)?,
         };
-        let told = native.one(&schedule)?.map_err(misfit)?;
         let (run, witnesses) = (told.run, told.witnesses);
         let outcome = Outcome::of_run(&run, (bounds, witnesses), start.elapsed());
         Ok(self.run_record(memory, plan, options, (outcome, told.ready, run)))
@@ -394,7 +396,7 @@ impl Program {
         for witness in &old.witnesses {
             let mut again = Vec::new();
             for run in &witness.runs {
-                let told = native.again(run)?;
+                let told = native.again(run, &options.limits)?;
                 (runs, steps) = (runs + 1, steps + told.run.steps.len());
                 again.push(told);
             }
@@ -409,7 +411,7 @@ impl Program {
             }
         }
         if let (Some(run), 0) = (&recording.run, runs) {
-            let told = native.again(run)?;
+            let told = native.again(run, &options.limits)?;
             (runs, steps) = (1, told.run.steps.len());
         }
         if runs == 0 {

@@ -311,7 +311,7 @@ pub trait Program {
     fn answer_again(&mut self, thread: ThreadId, known: &[Known]) {
         for known in known {
             if !known.fits(self.pending(thread)) {
-                self.diverged(thread);
+                return self.differs(thread);
             }
             if known.is_written_update() {
                 self.modify(thread, known.value);
@@ -335,6 +335,12 @@ pub trait Program {
     /// Takes each thread back to where it had so many answers. It may go back further, and then
     /// says in `answers` how many each has kept.
     fn rewind(&mut self, answers: &mut [u32]);
+
+    /// A thread that is answered again wants to do something else than before. A program that
+    /// [gives up](Self::gives_up) then may return.
+    fn differs(&mut self, thread: ThreadId) {
+        self.diverged(thread)
+    }
 
     /// A thread that is answered again wants to do something else than before, so the program
     /// depends on more than its answers. Threads that are independent are not looked at.
@@ -390,6 +396,10 @@ impl<P: Program> Program for &mut P {
 
     fn rewind(&mut self, answers: &mut [u32]) {
         (**self).rewind(answers);
+    }
+
+    fn differs(&mut self, thread: ThreadId) {
+        (**self).differs(thread)
     }
 
     fn diverged(&mut self, thread: ThreadId) -> ! {

@@ -287,7 +287,7 @@ impl<P: Program> Runner<P> {
             return;
         }
         if !Known::new(event, event.value).fits(self.program.pending(thread)) {
-            self.program.diverged(thread);
+            return self.program.differs(thread);
         }
         if event.kind == Kind::UpdateRead {
             // The program is told what it read, so that it knows what it is about to write.

@@ -5,6 +5,8 @@ use std::time::Duration;
 use mazurka_core::Bound;
 use mazurka_core::record::Record;
 
+use crate::shell::check_command;
+
 /// What to do next, in the imperative.
 ///
 /// ```
@@ -19,6 +21,9 @@ pub fn advice(bound: &Bound) -> &'static str {
         }
         Bound::MaxSteps(_) => "raise --max-steps, or make the program smaller (--set)",
         Bound::MaxExecutions(_) => "raise --max-executions, or make the program smaller (--set)",
+        Bound::MaxMessages(_) => {
+            "receive more before sending more, or raise the limit in the declaration: `chan c[..64]: …`"
+        }
         Bound::MaxLocal(_) => "raise --max-local, or shorten the loop that touches only locals",
         Bound::TimeLimit(_) => "raise --time-limit, or make the program smaller (--set)",
         Bound::MemoryLimit(_) => "raise --memory-limit, or make the program smaller (--set)",
@@ -81,6 +86,10 @@ pub(crate) fn advice_for(record: &Record, bound: &Bound) -> String {
         _ => advice(bound),
     };
     match (bound, stateful) {
+        (Bound::Covers, _) if record.command == "explore" => {
+            let command = check_command(&record.program);
+            format!("explorations with checkpoints do not look for it: `{command}`")
+        }
         (Bound::MaxDepth(_), Some(stateful)) => {
             format!("try {stateful}, which ends where states come again; or {last}")
         }
@@ -126,6 +135,7 @@ mod tests {
             Bound::MaxSteps(1),
             Bound::MaxExecutions(1),
             Bound::MaxLocal(1),
+            Bound::MaxMessages(1),
             Bound::TimeLimit(1),
             Bound::MemoryLimit(1),
             Bound::AsPrinted,

@@ -505,6 +505,7 @@ mod tests {
             what: "the cog".to_owned(),
             held_by: Some("0.3".to_owned()),
             line: 1,
+            file: None,
         }];
         found.witnesses = vec![shown];
         let text = chart(&found, &failing).expect("a chart");

@@ -2,6 +2,7 @@
 
 use mazurka_core::record::{Advice, AdvisedAccess, Orders, Record};
 
+use crate::events::line_of;
 use crate::verdict::{cut, headline};
 use crate::{View, clip, counted, pad};
 
@@ -34,17 +35,21 @@ pub fn orders(record: &Record, orders: &Orders, view: &View) -> String {
     };
     let mut text = headline(record, view);
     text += &format!("\n{} ({searches})\n", paint.strong(title));
-    let lines = shown.iter().map(|one| one.place.line.to_string().len());
-    let numbers = lines.max().unwrap_or(0);
+    let lines = shown.iter().map(|one| line(one).chars().count());
+    let lines = lines.max().unwrap_or(0);
     let widths = shown.iter().map(|one| shortened(one).chars().count());
     let width = widths.max().unwrap_or(0);
     for access in shown {
-        let line = pad(&access.place.line.to_string(), numbers);
+        let line = pad(&line(access), lines);
         let what = pad(&shortened(access), width);
-        text += &format!("  line {line}  {what}  {}\n", change(access));
+        text += &format!("  {line}  {what}  {}\n", change(access));
     }
     text += &cut(record, view);
     text
+}
+
+fn line(access: &AdvisedAccess) -> String {
+    line_of(access.place.line, access.place.file.as_deref())
 }
 
 fn shortened(access: &AdvisedAccess) -> String {
@@ -80,12 +85,12 @@ fn written(order: &str, failure: Option<&str>) -> String {
 /// Below the evidence of `check`: the orders that would forbid it.
 pub(crate) fn stronger(record: &Record) -> String {
     let told = |access: &AdvisedAccess| {
-        let (what, line) = (shortened(access), access.place.line);
+        let (what, line) = (shortened(access), line(access));
         let advised = written(
             access.advised.as_deref().unwrap_or_default(),
             access.advised_failure.as_deref(),
         );
-        format!("`{what}` (line {line}) as {advised}")
+        format!("`{what}` ({line}) as {advised}")
     };
     let all: Vec<String> = record.stronger.iter().map(told).collect();
     match &all[..] {

@@ -69,6 +69,12 @@ pub(crate) fn determinism_command(record: &Record) -> String {
     format!("mazurka check {file} --property deterministic{set}{memory}{last}")
 }
 
+/// The command that checks a program.
+pub(crate) fn check_command(program: &ProgramRecord) -> String {
+    let (file, set) = (file(program), set(program));
+    format!("mazurka check {file}{set}{}", cflags(program))
+}
+
 fn file(program: &ProgramRecord) -> String {
     match program.file.as_str() {
         "-" => "-".to_owned(),

@@ -201,6 +201,7 @@ mod tests {
                 what: "lock `m`".to_owned(),
                 held_by: Some("server".to_owned()),
                 line: 4,
+                file: None,
             }),
             locals: Vec::new(),
         };

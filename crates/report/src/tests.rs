@@ -156,6 +156,7 @@ fn several_witnesses_each_with_a_command() {
         what: "lock `a`".into(),
         held_by: Some("0".into()),
         line: 3,
+        file: None,
     });
     let mut failure = witness(Kind::Failure, "division by zero");
     failure.place = Some(Place {

@@ -2,7 +2,7 @@
 
 use mazurka_core::record::{Binding, Ending, Kind, Record, Run, Step, Waiting, Witness};
 
-use crate::events::{Columns, bindings};
+use crate::events::{Columns, bindings, line_of};
 use crate::history::chart;
 use crate::shell::flags_of;
 use crate::{View, clip, pad, replay_command};
@@ -204,9 +204,9 @@ pub(crate) fn waiting(witness: &Witness) -> String {
         };
         let what = clip(&w.what, STATE_WIDTH);
         format!(
-            "  {} waits for {what}{holder} (line {})\n",
+            "  {} waits for {what}{holder} ({})\n",
             pad(&name(&w.process), width),
-            w.line
+            line_of(w.line, w.file.as_deref())
         )
     };
     all.iter().map(line).collect()

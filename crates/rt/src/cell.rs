@@ -65,6 +65,15 @@ impl<T: ?Sized> UnsafeCell<T> {
         self.inner.get()
     }
 
+    /// The same for a pointer to a cell.
+    pub const fn raw_get(this: *const Self) -> *mut T {
+        // SAFETY: a place within the cell is named and not read, so no reference to it is made; std
+        // asks for a pointer that is as good.
+        #[allow(unsafe_code)]
+        let inner = unsafe { &raw const (*this).inner };
+        std::cell::UnsafeCell::raw_get(inner)
+    }
+
     /// Returns the value. The exclusive borrow excludes all other threads.
     #[track_caller]
     pub fn get_mut(&mut self) -> &mut T {

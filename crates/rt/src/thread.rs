@@ -360,15 +360,16 @@ macro_rules! handle {
 handle!(JoinHandle);
 handle!(ScopedJoinHandle<'scope>);
 
-// SAFETY: as with std, handles can be sent whatever the thread returns: only `join`, which takes
-// the handle, touches the result, and `spawn` requires that it can be sent.
+// SAFETY: as with std, a handle can be sent whatever the thread returns: only `join`, which takes
+// the handle, touches the result, and `spawn` requires that it can be sent. std asks more of a
+// handle of a scope.
 #[allow(unsafe_code)]
 mod send {
     use super::{JoinHandle, ScopedJoinHandle};
     unsafe impl<T> Send for JoinHandle<T> {}
     unsafe impl<T> Sync for JoinHandle<T> {}
-    unsafe impl<T> Send for ScopedJoinHandle<'_, T> {}
-    unsafe impl<T> Sync for ScopedJoinHandle<'_, T> {}
+    unsafe impl<T: Send> Send for ScopedJoinHandle<'_, T> {}
+    unsafe impl<T: Send> Sync for ScopedJoinHandle<'_, T> {}
 }
 
 /// Starts a thread: [`std::thread::spawn`].

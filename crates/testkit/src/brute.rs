@@ -105,11 +105,13 @@ pub fn naive<E: Execution>(
     dependence: Dependence,
 ) -> Result<Summary, Exceeded> {
     program.back_to(0);
+    program.separate_ends(dependence == Dependence::Ends);
     let mut recorder = Recorder::new(program, dependence);
-    every_run(program, limit, &mut |program, visit| match visit {
+    let visited = every_run(program, limit, &mut |program, visit| match visit {
         Visit::Enter => recorder.push(program),
         Visit::Complete => recorder.complete(program),
         Visit::Leave => recorder.pop(),
-    })?;
-    Ok(recorder.finish())
+    });
+    program.separate_ends(false);
+    visited.map(|()| recorder.finish())
 }

@@ -35,6 +35,8 @@ pub enum Dependence {
     /// By what steps claim; this is the language's definition.
     #[default]
     Claimed,
+    /// The same, where a send and a receive claim different ends of a channel.
+    Ends,
     /// By what steps really touched, the relation of errata E2.
     Touched,
 }
@@ -79,6 +81,7 @@ impl Recorder {
                 MishapKind::Failure | MishapKind::Discarded => {}
                 MishapKind::OutOfRange
                 | MishapKind::LocalLimit
+                | MishapKind::MessageLimit(_)
                 | MishapKind::Undecided
                 | MishapKind::BrokenOff => recorder.summary.lost = true,
             }
@@ -96,7 +99,7 @@ impl Recorder {
             return;
         };
         match self.dependence {
-            Dependence::Claimed => self.hasher.push(event, processes),
+            Dependence::Claimed | Dependence::Ends => self.hasher.push(event, processes),
             seen => self.hasher.push(&seen.view(event), processes),
         }
         for mishap in &event.mishaps {
@@ -104,6 +107,7 @@ impl Recorder {
                 MishapKind::Discarded => {}
                 MishapKind::OutOfRange
                 | MishapKind::LocalLimit
+                | MishapKind::MessageLimit(_)
                 | MishapKind::Undecided
                 | MishapKind::BrokenOff => self.summary.lost = true,
                 MishapKind::Failure => self.failure(run, mishap),

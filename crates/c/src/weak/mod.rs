@@ -81,6 +81,10 @@ pub(crate) struct Asking {
     pub(super) answer: Value,
     /// Plain writes that are made and not announced: the cell, the place and where.
     written: Vec<(u32, (usize, usize), usize)>,
+    /// The places of its plain access.
+    parts: Vec<(u32, (usize, usize))>,
+    /// The threads that it wakes.
+    woken: Vec<ProcessId>,
     /// The number of its waits for a token.
     waits: u32,
     pub(super) round: Round,
@@ -292,8 +296,25 @@ impl World {
         !shared.is_empty() && (address..address + size).any(|byte| shared.contains(&byte))
     }
 
-    /// The places that an access consists of, each with its cell.
-    fn parts(&mut self, (address, size): (usize, usize)) -> Vec<(u32, (usize, usize))> {
+    /// The cell of a place that is known.
+    #[inline]
+    fn known(&self, (address, size): (usize, usize)) -> Option<u32> {
+        let &(known, cell) = self.weak.places.get(&address)?;
+        (known == size).then_some(cell)
+    }
+
+    /// The places that an access consists of, each with its cell, are put into a list.
+    fn parts(&mut self, place: (usize, usize), into: &mut Vec<(u32, (usize, usize))>) {
+        into.clear();
+        match self.known(place) {
+            Some(cell) => into.push((cell, place)),
+            None => self.new_parts(place, into),
+        }
+    }
+
+    #[cold]
+    fn new_parts(&mut self, place: (usize, usize), into: &mut Vec<(u32, (usize, usize))>) {
+        let (address, size) = place;
         let end = address + size;
         for cut in [address, end] {
             if self.weak.cuts.insert(cut) {
@@ -308,19 +329,15 @@ impl World {
         }
         let cuts: Vec<usize> = self.weak.cuts.range(address..=end).copied().collect();
         let place = |ends: &[usize]| (ends[0], ends[1] - ends[0]);
-        let places: Vec<_> = cuts.windows(2).map(place).collect();
-        places
-            .into_iter()
-            .map(|place| (self.cell_of(place), place))
-            .collect()
+        for place in cuts.windows(2).map(place) {
+            let cell = self
+                .known(place)
+                .unwrap_or_else(|| self.new_place_of(place));
+            into.push((cell, place));
+        }
     }
 
-    fn cell_of(&mut self, (address, size): (usize, usize)) -> u32 {
-        if let Some(&(known, cell)) = self.weak.places.get(&address)
-            && known == size
-        {
-            return cell;
-        }
+    fn new_place_of(&mut self, (address, size): (usize, usize)) -> u32 {
         let cell = self.new_cell(address);
         if size <= 8 {
             self.cells[cell as usize].initial = bits_at(address, size);
@@ -332,7 +349,12 @@ impl World {
 
 /// The cell of an atomic access.
 fn atomic_cell(place: (usize, usize), pc: usize) -> u32 {
-    match world().parts(place)[..] {
+    if let Some(cell) = world().known(place) {
+        return cell;
+    }
+    let mut parts = Vec::new();
+    world().parts(place, &mut parts);
+    match parts[..] {
         [(cell, _)] => cell,
         _ => refuse(
             "accesses of different sizes to one atomic, under a memory model".to_owned(),
@@ -430,7 +452,11 @@ pub(crate) fn turn(atomic: &Atomic, pc: usize, stack: (usize, usize)) {
     if op != STORE {
         look_for_loop(pc, stack);
     }
-    self::world().touch((address, size), op != LOAD, true);
+    let world = self::world();
+    world.touch((address, size), op != LOAD, true);
+    if world.learned.atomics.insert(address) && world.is_event((address, size)) {
+        world.stop.get_or_insert(Stop::Restart);
+    }
     let cell = atomic_cell((address, size), pc);
     let loc = Loc(cell);
     self::world().me().access = (cell, op, atomic.order);
@@ -505,8 +531,16 @@ pub(crate) fn plain(place: (usize, usize), writes: bool, pc: usize) {
     if !self::world().is_event(place) {
         return check(address, size, verb, pc);
     }
-    let on_heap = heap::thread_of(address).is_some() && !heap::is_stack(address);
-    for (cell, (address, size)) in self::world().parts(place) {
+    let known = self::world().threads.len();
+    let owned = heap::thread_of(address).is_some_and(|owner| owner < known);
+    let on_heap = owned && !heap::is_stack(address);
+    // Frames of a thread own nothing, since it may never go on.
+    let mut parts = std::mem::take(&mut self::world().me().asking.parts);
+    self::world().parts(place, &mut parts);
+    let count = parts.len();
+    self::world().me().asking.parts = parts;
+    for at in 0..count {
+        let (cell, (address, size)) = self::world().me().asking.parts[at];
         let (loc, order) = (Loc(cell), MemoryOrder::Plain);
         let pending = Pending::new(if writes { "write" } else { "read" }, address, pc);
         if writes && size > 8 {
@@ -522,7 +556,8 @@ pub(crate) fn plain(place: (usize, usize), writes: bool, pc: usize) {
         // giving it back must be known before the write.
         if !writes || on_heap {
             let value = act(pending, Action::Read { loc, order }, Rule::Nothing);
-            if size <= 8 {
+            // Otherwise memory has it, also what code has written that is not instrumented.
+            if self::world().learned.atomics.contains(&address) {
                 put_bits(address, size, value);
             }
             if !writes {
@@ -549,9 +584,13 @@ pub(crate) fn frees((address, size): (usize, usize), pc: usize) {
     let inside = places.filter(|&(&start, &(length, _))| {
         address <= start && start < address + size && world.is_event((start, length))
     });
-    let mut inside: Vec<(usize, u32)> = inside.map(|(&start, &(_, cell))| (start, cell)).collect();
-    inside.sort_unstable();
-    for (start, cell) in inside {
+    let inside = inside.map(|(&start, &(size, cell))| (cell, (start, size)));
+    let mut inside: Vec<_> = inside.collect();
+    inside.sort_unstable_by_key(|&(_, place)| place);
+    let count = inside.len();
+    world.me().asking.parts = inside;
+    for at in 0..count {
+        let (cell, (start, _)) = self::world().me().asking.parts[at];
         let action = Action::Write {
             loc: Loc(cell),
             order: MemoryOrder::Plain,

@@ -288,16 +288,12 @@ fn signal(object: usize, pc: usize) -> i64 {
     let cell = settled(object, "uses a condition variable in", pc);
     let pending = Pending::new("cond_signal", object, pc);
     update(cell, MemoryOrder::Relaxed, Move::HoldTurn, pending);
-    let world = world();
-    let mut waiters = std::mem::take(&mut world.cell(cell).waiters);
-    waiters.sort_by(|&a, &b| world.table.path(a).cmp(world.table.path(b)));
-    let chosen = match waiters.len() {
+    let chosen = match in_order(cell) {
         0 => None,
         1 => Some(0),
         several => Some(choose(0, several as i64, pc) as usize),
     };
-    let woken = chosen.map(|chosen| waiters.remove(chosen));
-    self::world().cell(cell).waiters = waiters;
+    let woken = chosen.map(|chosen| world().cell(cell).waiters.remove(chosen));
     update(cell, MemoryOrder::Relaxed, Move::EndTurn, pending);
     if let Some(woken) = woken {
         wake(woken, pending);
@@ -309,13 +305,25 @@ fn broadcast(object: usize, pc: usize) -> i64 {
     let cell = settled(object, "uses a condition variable in", pc);
     let pending = Pending::new("cond_broadcast", object, pc);
     update(cell, MemoryOrder::Relaxed, Move::Turn, pending);
+    let count = in_order(cell);
     let world = world();
-    let mut waiters = std::mem::take(&mut world.cell(cell).waiters);
-    waiters.sort_by(|&a, &b| world.table.path(a).cmp(world.table.path(b)));
-    for waiter in waiters {
+    let waiters = std::mem::take(&mut world.cell(cell).waiters);
+    world.me().asking.woken = waiters;
+    for at in 0..count {
+        let waiter = self::world().me().asking.woken[at];
         wake(waiter, pending);
     }
     0
+}
+
+/// Puts the threads that wait into the order of their names. Returns how many there are.
+fn in_order(cell: u32) -> usize {
+    let world = world();
+    let mut waiters = std::mem::take(&mut world.cell(cell).waiters);
+    waiters.sort_by(|&a, &b| world.table.path(a).cmp(world.table.path(b)));
+    let count = waiters.len();
+    world.cell(cell).waiters = waiters;
+    count
 }
 
 /// Takes a read-write lock. Returns whether it did.

@@ -139,10 +139,14 @@ impl WeakProgram {
     pub fn tell(&mut self, thread: ThreadId, value: Value) -> Step {
         self.begin();
         let process = ProcessId(thread.0);
-        if let Action::Update { .. } = self.pending(thread) {
-            self.modify(thread, value);
-        }
-        let pending = world().threads[process.index()].pending;
+        let Some(pending) = world().threads.get(process.index()).map(|it| it.pending) else {
+            self.differs(thread);
+            return tell::step(
+                process,
+                crate::world::Pending::new("nothing", 0, 0),
+                Vec::new(),
+            );
+        };
         world().recording = true;
         self.answer(thread, value);
         world().recording = false;
@@ -203,7 +207,8 @@ impl Program for WeakProgram {
 
     fn modify(&mut self, thread: ThreadId, read: Value) -> Effect {
         self.begin();
-        let rule: Rule = world().threads[thread.index()].asking.rule;
+        let thread = world().threads.get(thread.index());
+        let rule: Rule = thread.map_or(Rule::Nothing, |thread| thread.asking.rule);
         rule.effect(read)
     }
 
@@ -211,6 +216,9 @@ impl Program for WeakProgram {
         self.begin();
         let process = ProcessId(thread.0);
         let world = world();
+        if world.threads.len() <= process.index() {
+            return self.differs(thread);
+        }
         world.effects.clear();
         world.begin_step(process);
         world.threads[process.index()].asking.answer = value;
@@ -226,11 +234,10 @@ impl Program for WeakProgram {
         self.begun = false;
     }
 
-    /// The search is broken off, with a [`Stop`]: the program depends on more than its answers,
-    /// or has to start again.
-    fn diverged(&mut self, _: ThreadId) -> ! {
+    /// The search is broken off: the program depends on more than its answers, or has to start
+    /// again.
+    fn differs(&mut self, _: ThreadId) {
         let what = "the program does not do the same again with the same answers".to_owned();
-        let stop = world().stop.get_or_insert(Stop::Refused(what)).clone();
-        std::panic::resume_unwind(Box::new(stop))
+        world().stop.get_or_insert(Stop::Refused(what));
     }
 }

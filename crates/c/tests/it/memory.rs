@@ -39,14 +39,11 @@ pub fn explore_weakly(memory: &str) {
             }
             ControlFlow::Continue(())
         };
-        let search = std::panic::AssertUnwindSafe(|| {
-            visit(&mut program, memory, &Limits::default(), &mut look)
-        });
-        let found = std::panic::catch_unwind(search);
+        let found = visit(&mut program, memory, &Limits::default(), &mut look);
         match program.stopped() {
             None => {
                 let counts = [complete, deadlocks, blocked, discarded];
-                break (found.expect("a search"), counts);
+                break (found, counts);
             }
             Some(Stop::Restart) => program.start_again(),
             Some(Stop::Refused(what)) => return println!("\nrefused=== {what}"),

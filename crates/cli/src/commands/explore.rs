@@ -472,6 +472,7 @@ fn broken_off(record: &Record) -> bool {
         Bound::TimeLimit(_) | Bound::MemoryLimit(_) | Bound::Interrupted => true,
         Bound::MaxDepth(_)
         | Bound::MaxLocal(_)
+        | Bound::MaxMessages(_)
         | Bound::IntRange
         | Bound::IntWithin(_)
         | Bound::Undecided

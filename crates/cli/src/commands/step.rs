@@ -160,7 +160,10 @@ fn recorded(
     let first = record.witnesses.first().and_then(|one| one.runs.first());
     let run: &Run = match first.or(run.as_ref()) {
         Some(run) => run,
-        None => return Err(format!("`{name}`: {}", ReplayProblem::Nothing).into()),
+        None => {
+            let problem = ReplayProblem::without_runs(record);
+            return Err(format!("`{name}`: {problem}").into());
+        }
     };
     let inputs = run.inputs.iter();
     let given = inputs.filter_map(|one| Some((one.name.clone(), parse_input(&one.value)?)));

@@ -76,6 +76,63 @@ fn a_limit_leaves_it_open() {
     assert_eq!(said.code, 1, "{said:?}");
 }
 
+/// A limit is for the whole command, not for each cover again.
+#[test]
+fn covers_share_the_limits() {
+    let mut program = "var x: int = 0 allows nondeterminism\n".to_owned();
+    for k in 0..8 {
+        program += &format!("cover c{k}: x == {}\n", 1000 + k);
+    }
+    program += "process p (i in 0..3) { for k in 0..3 { x := x * 2 + i } }\n";
+    let json = |command: &str, limit: [&str; 2]| {
+        let args = [command, "-", "--format", "json", limit[0], limit[1]];
+        with_input(&args, &program).json()
+    };
+    let count = |one: &serde_json::Value, what: &str| {
+        let counts = one.get("counts").unwrap_or(one);
+        counts[what].as_u64().expect("a count")
+    };
+    for (command, flag, what) in [
+        ("check", "--max-steps", "steps"),
+        ("explore", "--max-steps", "steps"),
+        ("explore", "--max-executions", "executions"),
+    ] {
+        let all = json(command, ["--max-steps", "100000000"]);
+        let alone = count(&all, what);
+        let limit = alone * 5 / 2;
+        let record = json(command, [flag, &limit.to_string()]);
+        let covers = record["covers"].as_array().expect("covers");
+        assert_eq!(covers.len(), 8);
+        let spent: u64 = covers.iter().map(|cover| count(cover, what)).sum();
+        assert!(
+            count(&record, what) + spent <= limit + 100,
+            "{command} {flag}: {spent}"
+        );
+        let open = covers.iter().filter(|cover| cover["answer"] == "open");
+        let open: Vec<_> = open.collect();
+        assert!(open.len() >= 6, "{command} {flag}: {covers:?}");
+        let bounds = open[5]["bounds"].to_string();
+        assert!(bounds.contains(&limit.to_string()), "{command}: {bounds}");
+        assert_eq!(count(covers.last().expect("the last"), what), 0);
+    }
+}
+
+/// A sample is drawn for each cover: its size is no limit.
+#[test]
+fn a_sample_is_drawn_for_each_cover() {
+    let program = "var x: int = 0 cover one: x == 1 cover x == 9 process { x := 1 }";
+    let args = [
+        "explore",
+        "-",
+        "--algorithm",
+        "random",
+        "--max-executions",
+        "3",
+    ];
+    let said = with_input(&args, program);
+    assert!(said.out.contains("covered: `one` holds after"), "{said:?}");
+}
+
 #[test]
 fn values_that_are_not_known_are_found() {
     let program = "var n: i32 var x: int = 0 cover seven: n * n == 49 && x == 1
@@ -144,4 +201,24 @@ fn a_record_without_a_run_has_nothing_to_replay() {
     assert_eq!(said.code, 1, "{said:?}");
     assert_eq!(again.code, 3, "{again:?}");
     assert!(again.err.contains("nothing to replay"), "{again:?}");
+    let why = "the violation is a `cover` that no run reaches";
+    assert!(again.err.contains(why), "{again:?}");
+    let how = format!("`mazurka check {file}`");
+    assert!(again.err.contains(&how), "{again:?}");
+}
+
+#[test]
+fn explorations_with_checkpoints_say_what_looks_for_it() {
+    let folder = std::env::temp_dir().join(format!("mazurka-covers-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let file = |name: &str| folder.join(name).display().to_string();
+    let (program, checkpoint) = (file("a.maz"), file("a.json"));
+    std::fs::write(&program, QUEUE).expect("a file");
+    let said = with_input(&["explore", &program, "--checkpoint", &checkpoint], "");
+    // A folder that stays does no harm.
+    let _ = std::fs::remove_dir_all(&folder);
+    assert_eq!(said.code, 2, "{said:?}");
+    let line =
+        format!("explorations with checkpoints do not look for it: `mazurka check {program}`");
+    assert!(said.out.contains(&line), "{said:?}");
 }

@@ -176,3 +176,96 @@ fn warnings_are_about_the_programs_own_file() {
         "{said:?}"
     );
 }
+
+#[test]
+fn a_run_of_several_files_is_linearised() {
+    let folder = Folder::new(
+        "linearised",
+        &[
+            (
+                "main.maz",
+                "var x: int = 0\ninclude \"sub/a b.maz\"\nprocess { x := x + 1 }\n",
+            ),
+            (
+                "sub/a b.maz",
+                "process w { x == 0 |> x := 5; twice() }\nproc twice() { here: x := 2 * x }\n",
+            ),
+        ],
+    );
+    let (main, schedule) = (folder.file("main.maz"), "w w 1");
+    let said = mazurka(&["run", &main, "--schedule", schedule, "--linearise"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    let steps = ["x == 0 |> x := 5;", "x := 2 * x;", "x := x + 1"];
+    let mut rest = &said.out[..];
+    for step in steps {
+        let at = rest.find(step);
+        rest = &rest[at.unwrap_or_else(|| panic!("{step}: {said:?}"))..];
+    }
+    assert!(!said.out.contains("a b.maz"), "{said:?}");
+}
+
+#[test]
+fn lines_are_told_with_their_file() {
+    let folder = Folder::new(
+        "lines",
+        &[
+            (
+                "main.maz",
+                "var x: int = 0\ninclude \"sub/w.maz\"\nprocess own { await x == 6 }\n",
+            ),
+            ("sub/w.maz", "process w { await x == 5; x := 2 }\n"),
+            (
+                "weak.maz",
+                "atomicity access\nvar d: int = 0\nvar f: atomic bool = false\n\
+                 include \"sub/store.maz\"\n\
+                 process r { await f.load(relaxed); assert d == 1 }\n",
+            ),
+            (
+                "sub/store.maz",
+                "process w { d := 1; f.store(true, relaxed) }\n",
+            ),
+            (
+                "proof.maz",
+                "var x: int = 0\ninclude \"sub/assert.maz\"\nensures x == 0\n",
+            ),
+            ("sub/assert.maz", "process w { x := 1; assert x == 2 }\n"),
+        ],
+    );
+    for command in ["check", "explore"] {
+        let said = mazurka(&[command, &folder.file("main.maz")]);
+        assert_eq!(said.code, 1, "{said:?}");
+        let waits = "waits for `x == 5` (line 1 of sub/w.maz)";
+        assert!(said.out.contains(waits), "{said:?}");
+        assert!(said.out.contains("waits for `x == 6` (line 3)"), "{said:?}");
+    }
+    let said = mazurka(&["orders", &folder.file("weak.maz"), "--memory", "rc11"]);
+    assert!(said.out.contains("line 1 of sub/store.maz  "), "{said:?}");
+    assert!(said.out.contains("line 5  "), "{said:?}");
+    let said = mazurka(&["prove", &folder.file("proof.maz")]);
+    assert!(said.out.contains("at sub/assert.maz:1:21"), "{said:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_is_included_by_one_name() {
+    let folder = Folder::new(
+        "links",
+        &[
+            (
+                "main.maz",
+                "include \"a.maz\"\ninclude \"b.maz\"\nprocess { x := 1 }\n",
+            ),
+            ("a.maz", "var x: int = 0\n"),
+            ("own.maz", "var x: int = 0\ninclude \"c.maz\"\n"),
+        ],
+    );
+    std::os::unix::fs::symlink("a.maz", folder.file("b.maz")).expect("a link");
+    std::os::unix::fs::symlink("own.maz", folder.file("c.maz")).expect("a link");
+    let said = mazurka(&["check", &folder.file("main.maz")]);
+    assert_eq!(said.code, 3, "{said:?}");
+    assert!(said.err.contains("`a.maz` are one file"), "{said:?}");
+    assert!(said.err.contains("M0431"), "{said:?}");
+    let said = mazurka(&["check", &folder.file("own.maz")]);
+    assert_eq!(said.code, 3, "{said:?}");
+    assert!(said.err.contains("includes itself"), "{said:?}");
+}

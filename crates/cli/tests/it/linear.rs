@@ -83,6 +83,34 @@ fn a_history_is_shown_and_replayed() {
     std::fs::remove_file(&file).expect("the file");
 }
 
+/// What would be right if the operations of different clients had no order: a `get` that is called
+/// after an `add` has ended, and does not see it.
+#[test]
+fn time_orders_the_operations_of_different_clients() {
+    let stale = counter(RIGHT).replace("{ return x }", "{ return 0 }");
+    let found = with_input(&["check", "-", "--format", "json"], &stale);
+    assert_eq!(found.code, 1, "{found:?}");
+    let stale = stale.replace("of 2 operations", "of 1 operation");
+    let found = with_input(&["check", "-", "--format", "json"], &stale);
+    assert_eq!(found.code, 1, "{found:?}");
+    let record = found.json();
+    let history = record["witnesses"][0]["history"]
+        .as_array()
+        .expect("a history");
+    let [add, get] = &history[..] else {
+        panic!("{history:?}");
+    };
+    assert_ne!(add["process"], get["process"]);
+    assert!(
+        add["returned"].as_u64() < get["called"].as_u64(),
+        "{history:?}"
+    );
+    // Called before the `add` has ended, it may see the value from before.
+    let text = stale.replace("{ return 0 }", "{ await x < 1; return 0 }");
+    let found = with_input(&["check", "-", "--property", "linearizable"], &text);
+    assert_eq!(found.code, 0, "{found:?}");
+}
+
 #[test]
 fn constants_reach_clients_and_specification() {
     let text = "const N = 1 const K = 1 const MOST = 1 const FIRST = 0

@@ -4,6 +4,7 @@ mod abs;
 mod bad_input;
 mod bench;
 mod certificates;
+mod channels;
 mod checkpoints;
 mod compare;
 mod context;

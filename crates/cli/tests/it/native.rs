@@ -204,8 +204,8 @@ fn a_thread_pool_is_checked() {
     }
     let wrong = [
         (["-DSCENARIO=5", "-DFORGET_TO_RETAIN"], "freed"),
-        (["-DSCENARIO=6", "-DLEAVE_EARLY"], "in latch_"),
-        (["-DSCENARIO=3", "-DLOSE_STOP"], "failure"),
+        (["-DSCENARIO=2", "-DFORGET_TO_WITHDRAW"], "failure"),
+        (["-DSCENARIO=3", "-DLOSE_STOP"], "deadlock"),
     ];
     for (flags, words) in wrong {
         let (code, out, err) = check(&flags);

@@ -17,6 +17,7 @@ pub struct Naive {
 }
 
 impl<E: Execution> Policy<E> for Naive {
+    const SEPARATES: bool = true;
     const UNIQUE: bool = false;
 
     fn enter(&mut self, program: &E) {

@@ -76,6 +76,7 @@ impl Noted {
 }
 
 impl<E: Execution, S: Set, R: Reverses<S>> Policy<E> for Reducing<S, R> {
+    const SEPARATES: bool = true;
     const UNIQUE: bool = R::SLEEPS;
 
     fn enter(&mut self, program: &E) {

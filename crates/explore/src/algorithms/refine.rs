@@ -141,6 +141,7 @@ fn lost<E: Semantics>(program: &E, limits: &Limits) -> Option<Bound> {
         .find_map(|mishap| match mishap.kind {
             MishapKind::OutOfRange => Some(Bound::IntRange),
             MishapKind::LocalLimit => Some(Bound::MaxLocal(limits.local)),
+            MishapKind::MessageLimit(most) => Some(Bound::MaxMessages(most)),
             MishapKind::Undecided => Some(Bound::Undecided),
             MishapKind::BrokenOff => Some(broken_by(limits)),
             MishapKind::Failure | MishapKind::Discarded => None,

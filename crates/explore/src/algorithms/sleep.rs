@@ -41,6 +41,7 @@ impl Sleep {
 }
 
 impl<E: Execution> Policy<E> for Sleep {
+    const SEPARATES: bool = true;
     const UNIQUE: bool = true;
 
     fn enter(&mut self, program: &E) {

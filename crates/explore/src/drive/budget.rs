@@ -64,14 +64,17 @@ impl<'a> Budget<'a> {
         }
     }
 
-    /// Names the limits of time and steps in bounds as they were given, not as they were left to a
-    /// part of the search.
+    /// Names the limits of time, steps and executions in bounds as they were given, not as they
+    /// were left to a part of the search.
     pub(crate) fn restate_all(&self, bounds: &mut Vec<Bound>) {
         for bound in bounds.iter_mut() {
-            if let (Bound::MaxSteps(left), Some(most)) = (bound, self.limits.steps) {
-                *left = most;
+            match (bound, self.limits.steps, self.limits.executions) {
+                (Bound::MaxSteps(left), Some(most), _) => *left = most,
+                (Bound::MaxExecutions(left), _, Some(most)) => *left = most,
+                _ => {}
             }
         }
+        bounds.dedup();
         self.restate(bounds);
     }
 
@@ -166,6 +169,77 @@ pub fn broken_by(limits: &Limits) -> Bound {
     time.map_or(Bound::Interrupted, Bound::TimeLimit)
 }
 
+/// A budget that several searches spend, one after the other.
+///
+/// ```
+/// use mazurka_core::{Bound, Counts, Limits};
+/// use mazurka_explore::{Account, Budget};
+///
+/// let limits = Limits { steps: Some(10), ..Limits::default() };
+/// let mut account = Account::new(Budget::new(&limits));
+/// account.spend(&Counts { steps: 7, ..Counts::default() });
+/// assert_eq!(account.left().steps, Some(3));
+/// account.spend(&Counts { steps: 3, ..Counts::default() });
+/// assert_eq!(account.over(), Some(Bound::MaxSteps(10)));
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Account<'a> {
+    budget: Budget<'a>,
+    steps: u64,
+    executions: u64,
+}
+
+impl<'a> Account<'a> {
+    /// Nothing of the budget is spent but time.
+    pub fn new(budget: Budget<'a>) -> Self {
+        Self {
+            budget,
+            steps: 0,
+            executions: 0,
+        }
+    }
+
+    /// A search has made so many steps and executions.
+    pub fn spend(&mut self, counts: &Counts) {
+        self.steps += counts.steps;
+        self.executions += counts.executions;
+    }
+
+    /// Executions that were drawn are a sample and do not count.
+    pub fn forget_executions(&mut self) {
+        self.executions = 0;
+    }
+
+    /// The time since the start.
+    pub fn elapsed(&self) -> Duration {
+        self.budget.elapsed()
+    }
+
+    /// The limits for the next search.
+    pub fn left(&self) -> Limits {
+        let limits = self.budget.limits;
+        let left = |most: Option<u64>, spent: u64| most.map(|most| most.saturating_sub(spent));
+        Limits {
+            steps: left(limits.steps, self.steps),
+            executions: left(limits.executions, self.executions),
+            ..self.budget.left()
+        }
+    }
+
+    /// The limit that leaves nothing for the next search, if there is one.
+    pub fn over(&self) -> Option<Bound> {
+        let steps = self.budget.may_step(self.steps).break_value();
+        let executions = || self.budget.may_run(self.executions).break_value();
+        let time = || self.budget.time().break_value();
+        steps.or_else(executions).or_else(time)
+    }
+
+    /// Names limits in bounds as they were given, not as they were left to a search.
+    pub fn restate(&self, bounds: &mut Vec<Bound>) {
+        self.budget.restate_all(bounds);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -227,6 +301,34 @@ mod tests {
         let mut bounds = vec![Bound::TimeLimit(17), Bound::TimeLimit(5000)];
         budget.restate(&mut bounds);
         assert_eq!(bounds, [Bound::TimeLimit(5000)]);
+    }
+
+    #[test]
+    fn what_comes_next_has_what_is_left() {
+        let limits = Limits {
+            steps: Some(10),
+            executions: Some(4),
+            ..Limits::default()
+        };
+        let mut account = Account::new(Budget::new(&limits));
+        account.spend(&Counts {
+            steps: 7,
+            executions: 1,
+            ..Counts::default()
+        });
+        let left = account.left();
+        assert_eq!((left.steps, left.executions), (Some(3), Some(3)));
+        assert_eq!(account.over(), None);
+        let mut bounds = vec![Bound::MaxSteps(3), Bound::MaxExecutions(3)];
+        account.restate(&mut bounds);
+        assert_eq!(bounds, [Bound::MaxSteps(10), Bound::MaxExecutions(4)]);
+        account.spend(&Counts {
+            executions: 4,
+            ..Counts::default()
+        });
+        assert_eq!(account.over(), Some(Bound::MaxExecutions(4)));
+        account.forget_executions();
+        assert_eq!(account.over(), None);
     }
 
     #[test]

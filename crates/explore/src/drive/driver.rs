@@ -35,6 +35,9 @@ pub trait Policy<E: Execution> {
     /// unknown.
     const EVERY_TRACE: bool = true;
 
+    /// Whether it knows steps that only enable each other ([`Execution::separate_ends`]).
+    const SEPARATES: bool = false;
+
     /// Called when the search has entered a state by a step.
     fn enter(&mut self, program: &E);
 
@@ -272,7 +275,9 @@ pub(crate) fn drive<E: Execution, P: Policy<E>>(
     // A step that is broken off ends the search. Others, before it and after it, are made again,
     // and must not be broken off.
     program.break_off_long_steps(true);
+    program.separate_ends(P::SEPARATES);
     driver.run(*program, policy, *observer);
+    program.separate_ends(false);
     program.break_off_long_steps(false);
     driver.ledger.found.counts.states = policy.states();
     driver.ledger.found.counts.stored_states = policy.stored();

@@ -390,6 +390,9 @@ impl<'a> Ledger<'a> {
             MishapKind::Discarded => return,
             MishapKind::OutOfRange => return self.found.bound(Bound::IntRange),
             MishapKind::LocalLimit => return self.found.bound(Bound::MaxLocal(self.limits.local)),
+            MishapKind::MessageLimit(most) => {
+                return self.found.bound(Bound::MaxMessages(most));
+            }
             MishapKind::Undecided => return self.found.bound(Bound::Undecided),
             MishapKind::BrokenOff => {
                 return self.found.bound(broken_by(self.limits));

@@ -561,6 +561,7 @@ impl<'a> Desk<'a> {
                 (
                     Bound::MaxDepth(_)
                     | Bound::MaxLocal(_)
+                    | Bound::MaxMessages(_)
                     | Bound::IntRange
                     | Bound::IntWithin(_)
                     | Bound::Undecided,

@@ -71,6 +71,8 @@ impl<'a, E: Execution> Suffix<'a, E> {
     /// possible.
     pub fn start_after(&mut self, prefix: &Schedule) -> Result<(), StepError> {
         self.program.back_to(0);
+        // All engines that explore parts ask for it.
+        self.program.separate_ends(true);
         for step in &prefix.0 {
             let process = self.program.processes().find(&step.process);
             let process = process.ok_or(StepError::NotReady)?;
@@ -140,6 +142,10 @@ impl<E: Execution> Execution for Suffix<'_, E> {
 
     fn break_off_long_steps(&mut self, may: bool) {
         self.program.break_off_long_steps(may);
+    }
+
+    fn separate_ends(&mut self, separate: bool) {
+        self.program.separate_ends(separate);
     }
 
     #[inline(always)]

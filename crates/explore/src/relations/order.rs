@@ -9,7 +9,7 @@
 //! nothing between them in happens-before. Locks are special: an acquisition races with the
 //! *previous acquisition*, because a release cannot be moved before its own acquisition.
 
-use mazurka_core::{Access, AccessKind, Event, ProcessId, Wait};
+use mazurka_core::{Access, AccessKind, Enabling, Event, ProcessId, Wait};
 
 use crate::relations::catalogue::{is_single, number_of, single};
 use crate::relations::set::{Set, for_each};
@@ -19,7 +19,7 @@ use crate::relations::set::{Set, for_each};
 pub(crate) struct Occurrence<S> {
     /// The events that happen before it.
     pub before: S,
-    /// Those of them that program order, spawns and joins account for.
+    /// Those of them that program order, spawns and joins account for, and what they enable.
     pub program: S,
     /// The earlier events that race with it.
     pub races: S,
@@ -162,6 +162,25 @@ impl<S: Set> Order<S> {
         past
     }
 
+    /// Adds the pasts of events that have made a step possible. Those before the start of the search
+    /// are not here.
+    #[inline(never)]
+    fn add_enabling(&self, enabled_by: &[Enabling], past: &mut S) {
+        for enabling in enabled_by {
+            let mut events = self
+                .events_of(enabling.process)
+                .cloned()
+                .unwrap_or_default();
+            for _ in 1..enabling.back {
+                let Some(last) = events.highest() else { break };
+                events.remove(last);
+            }
+            if let Some(at) = events.highest() {
+                past.add_all(&self.past_of(at as u32 + 1));
+            }
+        }
+    }
+
     /// Returns the last event of a process, or the one that started it, with all that happens
     /// before it.
     #[inline]
@@ -285,7 +304,10 @@ impl<S: Set> Order<S> {
         // A step that only finds its index out of bounds acquires nothing.
         let acquires = event.wait == Wait::Lock && !event.claims.is_empty();
         let guarded = event.wait == Wait::Guard;
-        let program = self.program_past(event.process, &event.joined);
+        let mut program = self.program_past(event.process, &event.joined);
+        if !event.enabled_by.is_empty() {
+            self.add_enabling(&event.enabled_by, &mut program);
+        }
         self.extend(Extension {
             process: event.process,
             claims: &event.claims,

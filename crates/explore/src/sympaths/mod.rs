@@ -725,6 +725,7 @@ impl<E: Symbolic> Search<'_, '_, E> {
 fn bound_of(kind: MishapKind, limits: &Limits, bounds: &mut Vec<Bound>) {
     let bound = match kind {
         MishapKind::LocalLimit => Bound::MaxLocal(limits.local),
+        MishapKind::MessageLimit(most) => Bound::MaxMessages(most),
         MishapKind::Undecided => Bound::Undecided,
         MishapKind::BrokenOff => broken_by(limits),
         _ => Bound::IntRange,

@@ -1,19 +1,24 @@
-//! Channels: `chan c[4]: T`, `c ! e`, `c ? x`, `len(c)`.
+//! Channels: `chan c[4]: T`, `chan c[..]: T`, `c ! e`, `c ? x`, `len(c)`.
 //!
 //! A channel is lowered to the number of its messages and a place for each, the oldest first, and
 //! all of that is one object: a receive moves the others up. So equal contents are equal states,
 //! however many messages went through.
+//!
+//! A channel without a capacity has a limit in its place, and a send of one message more ends what
+//! is known of the run (`Program::limits`), as an `int` does that leaves the range of 64 bits.
 
 use mazurka_diagnostics::{Diagnostic, Span};
 
 use super::body::{Body, Meaning};
 use super::initial::Mode;
-use super::objects::{Kind, Object, Payload};
+use super::objects::{Channel, Kind, Object, Payload};
 use super::records::{Declared, Part, number, read, with_field};
-use super::synchronise::{Blocking, Operand, assign_all, binary};
+use super::synchronise::{Blocking, Operand, assign_all, binary, truth};
 use super::types::{Ty, Typed};
 use super::{Checker, Wanted};
-use crate::check::hir::{BinaryOp, Expr, ExprKind, Place, Shape, Type, Var, VarId};
+use crate::check::hir::{
+    BinaryOp, ChannelEnd, Expr, ExprKind, Place, Shape, Stmt, StmtKind, Type, Var, VarId,
+};
 use crate::syntax::ast;
 
 /// The largest capacity: a receive moves every message.
@@ -33,7 +38,7 @@ impl<'s> Checker<'s> {
                 )
                 .label("how many messages can wait in it?")
                 .help(format!(
-                    "write `chan {}[4]: …`; a channel without end could have states without end",
+                    "write `chan {0}[4]: …`, or `chan {0}[..]: …` for one in which any number can",
                     name.text
                 )),
             );
@@ -49,7 +54,7 @@ impl<'s> Checker<'s> {
         }
         if Body::new(self).const_int(last, "the capacity of a channel")? == 0 {
             self.report(
-                Diagnostic::new("M0429", last.span, "a channel without places")
+                Diagnostic::new("M0429", last.span, "a channel without places, a rendezvous")
                     .label("expected at least 1")
                     .help(format!(
                         "a send would be one step of two processes; write `chan {}[1]: …`, and let the receiver answer",
@@ -75,6 +80,7 @@ impl<'s> Checker<'s> {
         let shape = Shape::plain(name.text, outer.to_vec());
         let count = with_field(&shape, "len", &[]);
         let count = self.object_var(count, Type::Int, 0, name.span)?;
+        let first = self.program.vars.len() as u32;
         let slots = with_field(&shape, "at", &[places]);
         let payload = match of {
             Declared::Poison => return None,
@@ -83,11 +89,15 @@ impl<'s> Checker<'s> {
             }
             Declared::Struct(id) => Payload::Struct(id, self.messages(id, &slots, name.span)?),
         };
-        let kind = Kind::Channel {
+        let messages = first..self.program.vars.len() as u32;
+        let messages = messages.map(VarId).collect();
+        self.program.channels.push((count, messages));
+        let kind = Kind::Channel(Channel {
             count,
             payload,
             places,
-        };
+            unbounded: object.unbounded.is_some(),
+        });
         let dims = outer.len();
         Some(Object { kind, dims })
     }
@@ -127,10 +137,11 @@ impl<'s> Body<'_, 's> {
         span: Span,
     ) -> Option<Blocking> {
         let operand = self.channel_operand(channel, span);
-        let Some((operand, count, payload, places)) = operand else {
+        let Some((operand, channel)) = operand else {
             self.value(value);
             return None;
         };
+        let Channel { count, payload, .. } = channel;
         let sent: Vec<Expr> = match payload {
             Payload::Value(_, ty) => vec![self.value_of_type(value, Some(ty))],
             Payload::Struct(id, _) => {
@@ -146,10 +157,20 @@ impl<'s> Body<'_, 's> {
         left.push(count);
         let one = number(1, span);
         right.push(binary(BinaryOp::Add, waiting.clone(), one, Type::Int));
-        let most = number(places.into(), span);
+        let most = number(channel.places.into(), span);
+        let room = binary(BinaryOp::Lt, waiting, most, Type::Bool);
+        let send = assign_all(left, right, span);
+        if !channel.unbounded {
+            return Some(Blocking {
+                guard: room,
+                then: vec![send],
+            });
+        }
+        self.c.program.limits.insert(span, channel.places);
+        let kind = StmtKind::Assume(room);
         Some(Blocking {
-            guard: binary(BinaryOp::Lt, waiting, most, Type::Bool),
-            then: vec![assign_all(left, right, span)],
+            guard: truth(true, span),
+            then: vec![Stmt { kind, span }, send],
         })
     }
 
@@ -160,7 +181,13 @@ impl<'s> Body<'_, 's> {
         into: &ast::Expr<'s>,
         span: Span,
     ) -> Option<Blocking> {
-        let (operand, count, payload, places) = self.channel_operand(channel, span)?;
+        let (operand, channel) = self.channel_operand(channel, span)?;
+        let Channel {
+            count,
+            payload,
+            places,
+            ..
+        } = channel;
         let mut left = self.received(payload, into)?;
         for place in &left {
             self.keep_in_range(place, span);
@@ -202,6 +229,57 @@ impl<'s> Body<'_, 's> {
         })
     }
 
+    /// Notes that a statement that sends or receives touches one end of its channel alone: it waits,
+    /// and neither the value nor where it goes depends on how many messages wait anywhere.
+    pub(super) fn one_end(
+        &mut self,
+        channel: &ast::Expr<'s>,
+        blocking: Option<&Blocking>,
+        span: Span,
+        sends: bool,
+    ) {
+        let (ast::ExprKind::Name(name)
+        | ast::ExprKind::Index(name, _)
+        | ast::ExprKind::Path(name, _)) = &channel.kind
+        else {
+            return;
+        };
+        let Some((super::Global::Object(id), _)) = self.c.globals.get(name.text) else {
+            return;
+        };
+        let Kind::Channel(channel) = self.c.objects[*id as usize].kind else {
+            return;
+        };
+        let Some(blocking) = blocking.filter(|_| !channel.unbounded) else {
+            return;
+        };
+        // What the checker has made for the statement has its span, what the user wrote has not.
+        let program = &self.c.program;
+        let is_count = |e: &Expr| match e.kind {
+            ExprKind::Shared(var) | ExprKind::Element(var, _) => {
+                e.span != span && program.channels.iter().any(|(count, _)| *count == var)
+            }
+            _ => false,
+        };
+        let mut other = false;
+        blocking.guard.walk(&mut |e| other |= is_count(e));
+        for stmt in &blocking.then {
+            stmt.walk(&mut |stmt| {
+                for e in stmt.exprs() {
+                    e.walk(&mut |e| other |= is_count(e));
+                }
+            });
+        }
+        if !other {
+            let end = ChannelEnd {
+                count: channel.count,
+                capacity: channel.places,
+                sends,
+            };
+            self.c.program.ends.insert(span, end);
+        }
+    }
+
     /// `len(c)`, if it is of a channel and `len` is no name of the file.
     pub(super) fn length(
         &mut self,
@@ -220,10 +298,10 @@ impl<'s> Body<'_, 's> {
         if name.text != "len" || self.c.globals.contains_key("len") || !is_object {
             return None;
         }
-        let Some((operand, count, ..)) = self.channel_operand(channel, span) else {
+        let Some((operand, channel)) = self.channel_operand(channel, span) else {
             return Some(self.poison(span));
         };
-        let count = self.place_of(Part::Var(count), operand.indices, span);
+        let count = self.place_of(Part::Var(channel.count), operand.indices, span);
         let mut typed = Typed {
             expr: read(count, Type::Int, span),
             ty: Ty::Known(Type::Int),
@@ -295,7 +373,7 @@ impl<'s> Body<'_, 's> {
         &mut self,
         channel: &ast::Expr<'s>,
         span: Span,
-    ) -> Option<(Operand, VarId, Payload, u32)> {
+    ) -> Option<(Operand, Channel)> {
         if let ast::ExprKind::Name(name) = &channel.kind {
             let meaning = self.resolve(*name, Wanted::Object);
             if !matches!(meaning, Meaning::Object(_) | Meaning::Poison) {
@@ -306,11 +384,7 @@ impl<'s> Body<'_, 's> {
         }
         let operand = self.operand(channel, span)?;
         match operand.kind {
-            Kind::Channel {
-                count,
-                payload,
-                places,
-            } => Some((operand, count, payload, places)),
+            Kind::Channel(channel) => Some((operand, channel)),
             other => {
                 let noun = other.noun();
                 self.report(

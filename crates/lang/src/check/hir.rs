@@ -134,8 +134,26 @@ pub struct Program {
     /// The variables that only properties and assignments of such variables read; an assignment of
     /// them belongs to the step before it.
     pub ghosts: FxHashSet<VarId>,
+    /// The sends and receives that wait, each with the end of a channel that is all it touches.
+    pub ends: FxHashMap<Span, ChannelEnd>,
+    /// The variables of each channel: how many messages wait, and those of the messages.
+    pub channels: Vec<(VarId, Vec<VarId>)>,
+    /// The statements that look at the limit of a channel without a capacity, and that limit: where
+    /// an `assume` there is false, nothing is known of what follows.
+    pub limits: FxHashMap<Span, u32>,
     /// What is strange about its text, and no mistake.
     pub warnings: Vec<Diagnostic>,
+}
+
+/// An end of a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChannelEnd {
+    /// How many messages wait.
+    pub count: VarId,
+    /// How many can.
+    pub capacity: u32,
+    /// Whether it is the end that messages are sent to.
+    pub sends: bool,
 }
 
 /// A copy of an array that is accessed in place of it by some indices.

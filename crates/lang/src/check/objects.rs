@@ -26,23 +26,44 @@ pub(super) struct Object {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// How many permits are left.
-    Semaphore { permits: VarId },
-    /// Which processes read, and the one that writes.
-    RwLock { readers: VarId, writer: VarId },
-    /// Which processes wait.
-    Cond { waiters: VarId, spurious: bool },
-    /// Which processes wait, and for how many all do.
-    Barrier { waiters: VarId, parties: i64 },
-    /// A lock that some process tries: the process that holds it.
-    Mutex { holder: VarId },
-    /// How many messages wait, what they are, and how many can.
-    Channel {
-        count: VarId,
-        payload: Payload,
-        places: u32,
+    Semaphore {
+        permits: VarId,
     },
+    /// Which processes read, and the one that writes.
+    RwLock {
+        readers: VarId,
+        writer: VarId,
+    },
+    /// Which processes wait.
+    Cond {
+        waiters: VarId,
+        spurious: bool,
+    },
+    /// Which processes wait, and for how many all do.
+    Barrier {
+        waiters: VarId,
+        parties: i64,
+    },
+    /// A lock that some process tries: the process that holds it.
+    Mutex {
+        holder: VarId,
+    },
+    Channel(Channel),
     /// Its declaration has a mistake.
     Poison,
+}
+
+/// What a channel is lowered to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Channel {
+    /// How many messages wait.
+    pub count: VarId,
+    /// What they are.
+    pub payload: Payload,
+    /// How many can wait.
+    pub places: u32,
+    /// Whether that is only a limit of what is explored: sends never wait.
+    pub unbounded: bool,
 }
 
 impl Kind {
@@ -54,7 +75,7 @@ impl Kind {
             Kind::Cond { .. } => "a condition variable",
             Kind::Barrier { .. } => "a barrier",
             Kind::Mutex { .. } => "a lock",
-            Kind::Channel { .. } => "a channel",
+            Kind::Channel(_) => "a channel",
             Kind::Poison => "something wrong",
         }
     }

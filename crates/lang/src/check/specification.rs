@@ -1,8 +1,8 @@
 //! What stands in `spec object … { … }`: variables, and operations that are made one at a time.
 //!
 //! It is a program of its own, with one process that makes the call whose number it finds in
-//! `$called`, in one step, and leaves in `$result` what the call returns. It knows the constants and
-//! types of the file, and those functions that it mentions.
+//! `$called`, in one step, and leaves in `$result` what the call returns. It knows the constants
+//! and types of the file, and those functions that it mentions.
 
 use mazurka_diagnostics::{Diagnostic, Span};
 use rustc_hash::{FxHashMap, FxHashSet};

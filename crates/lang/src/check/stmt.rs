@@ -123,10 +123,12 @@ impl<'s> Body<'_, 's> {
             }
             ast::StmtKind::Send(channel, value) => {
                 let blocking = self.in_one_step(|body| body.sends(channel, value, span));
+                self.one_end(channel, blocking.as_ref(), span, true);
                 self.object_step(blocking, span)
             }
             ast::StmtKind::Receive(channel, into) => {
                 let blocking = self.in_one_step(|body| body.receives(channel, into, span));
+                self.one_end(channel, blocking.as_ref(), span, false);
                 self.object_step(blocking, span)
             }
             ast::StmtKind::Select(word, alternatives, other) => {

@@ -684,6 +684,9 @@ impl<'s> Body<'_, 's> {
     /// A guard with what it guards.
     fn guarded(&mut self, blocking: Blocking, span: Span) -> StmtKind {
         let Blocking { guard, mut then } = blocking;
+        if matches!(guard.kind, ExprKind::Const(1)) {
+            return one_step(then);
+        }
         let body = match (then.len(), then.pop()) {
             (1, Some(only)) => only,
             (_, last) => {

@@ -10,10 +10,11 @@
 use mazurka_core::{Access, AccessKind, Claims, Wait, add_claim};
 use rustc_hash::FxHashMap;
 
+use crate::check::hir::VarId;
 use crate::code::compile::Index;
 use crate::code::quick::quick;
 use crate::code::reach::followers;
-use crate::code::{Claim, Code, Late, Op, Range, Waits};
+use crate::code::{Claim, Code, Ends, Late, Op, PureEnd, Range, Waits};
 
 /// Nested calls within one step that are followed; deeper (recursive) ones make the step claim
 /// everything.
@@ -30,6 +31,7 @@ pub(crate) fn analyse(code: &mut Code, indices: &FxHashMap<u32, Index>) {
         })
         .collect();
     code.quick = vec![None; code.ops.len()];
+    let channels = channels(code);
     for (pc, step) in marks {
         let mut walk = Walk {
             code,
@@ -40,10 +42,13 @@ pub(crate) fn analyse(code: &mut Code, indices: &FxHashMap<u32, Index>) {
             blockers: Vec::new(),
             late: false,
             lost: false,
+            channels: &channels,
+            touched: Vec::new(),
         };
         walk.from(pc);
         let waits = walk.waits(pc);
         let joins = walk.joins();
+        let ends = walk.ends();
         let claims = if walk.lost {
             everything(code)
         } else {
@@ -68,7 +73,11 @@ pub(crate) fn analyse(code: &mut Code, indices: &FxHashMap<u32, Index>) {
             }
         }
         let fixed = fixed(&claims);
-        let quick = quick(code, pc, &claims, wait);
+        // What a step claims of a channel depends on what the search asks for.
+        let quick = match ends {
+            None => quick(code, pc, &claims, wait),
+            Some(_) => None,
+        };
         code.quick[pc as usize] = quick;
         let info = &mut code.steps[step as usize];
         info.fixed = fixed;
@@ -76,6 +85,7 @@ pub(crate) fn analyse(code: &mut Code, indices: &FxHashMap<u32, Index>) {
         info.waits = waits;
         info.wait = wait;
         info.joins = joins;
+        info.ends = ends;
     }
 }
 
@@ -181,7 +191,7 @@ impl Outcome {
             }
             // What an argument is in the procedure is not followed.
             Op::JumpIfFalse(_) | Op::Call(_) | Op::SpawnCall(_) => self.turns(),
-            Op::Drop | Op::Assert | Op::Assume => self.read = false,
+            Op::Drop | Op::Assert | Op::Assume | Op::Limit(_) => self.read = false,
             _ => {}
         }
     }
@@ -273,6 +283,10 @@ struct Walk<'a> {
     late: bool,
     /// Whether some call was not followed.
     lost: bool,
+    channels: &'a [ChannelCells],
+    /// The channels that it may touch, each with the index in `Code::ends` of the send or receive
+    /// that does, if one does.
+    touched: Vec<(usize, Option<usize>)>,
 }
 
 impl Walk<'_> {
@@ -306,6 +320,7 @@ impl Walk<'_> {
         } = before;
         let pc = at.pc;
         let index = self.fixed_index(&at, &changed);
+        self.touch_channel(&at);
         at.pc += 1;
         outcome.follow(self.code.ops[pc as usize], at.returns.len());
         match self.code.ops[pc as usize] {
@@ -336,7 +351,8 @@ impl Walk<'_> {
             | Op::Input(_)
             | Op::Drop
             | Op::Assert
-            | Op::Assume => {}
+            | Op::Assume
+            | Op::Limit(_) => {}
             Op::Choose => {}
             Op::Load(cell) => self.claim(Claim::Fixed(Access::read(cell))),
             Op::LoadAt(range) => self.element(AccessKind::Read, range, index),
@@ -415,6 +431,81 @@ impl Walk<'_> {
     fn blocks(&mut self, pc: u32, outcome: &Outcome) {
         self.blockers.push(pc);
         self.late |= outcome.read || outcome.sways;
+    }
+
+    /// Notes the channel that an instruction touches.
+    fn touch_channel(&mut self, at: &At) {
+        if self.channels.is_empty() {
+            return;
+        }
+        let cells = match self.code.ops[at.pc as usize] {
+            Op::Load(cell) | Op::Store(cell) | Op::Fetch { cell, .. } => cell,
+            Op::LoadAt(range) | Op::StoreAt(range) => range.first,
+            _ => return,
+        };
+        let Some(channel) = self.channels.iter().position(|known| known.has(cells)) else {
+            return;
+        };
+        let mut ends = self.code.ends.iter();
+        let first = self.channels[channel].counts.first;
+        let end = ends.position(|(code, end)| {
+            let count = self.code.first_cells[end.count.0 as usize];
+            at.atomic == 0 && code.contains(&at.pc) && count == first
+        });
+        if !self.touched.contains(&(channel, end)) {
+            self.touched.push((channel, end));
+        }
+    }
+
+    /// What it claims where sends and receives claim different ends: a send how many messages wait,
+    /// a receive the messages, and all else that touches a channel both.
+    fn ends(&self) -> Option<Box<Ends>> {
+        if self.touched.is_empty() || self.lost {
+            return None;
+        }
+        let mut ends = Ends::default();
+        for (at, channel) in self.channels.iter().enumerate() {
+            let mut own = self.touched.iter().filter(|(touched, _)| *touched == at);
+            let only = match (own.next(), own.next()) {
+                (Some(&(_, Some(end))), None) if !channel.watched => Some(self.code.ends[end].1),
+                _ => None,
+            };
+            ends.pure.extend(only.map(|end| PureEnd {
+                counts: channel.counts,
+                capacity: end.capacity,
+                sends: end.sends,
+            }));
+        }
+        for claim in &self.claims {
+            let (kind, first) = match *claim {
+                Claim::Fixed(access) => (access.kind, access.first),
+                Claim::Element { kind, range, .. } => (kind, range.first),
+            };
+            let Some(channel) = self.channels.iter().find(|channel| channel.has(first)) else {
+                ends.claims.push(claim.clone());
+                continue;
+            };
+            let is_count = channel.counts.contains(first);
+            let counts = channel.counts;
+            match ends
+                .pure
+                .iter()
+                .find(|end| end.counts.first == counts.first)
+            {
+                Some(end) if end.sends != is_count => {}
+                Some(_) => ends.claims.push(claim.clone()),
+                None => {
+                    ends.claims.push(claim.clone());
+                    let messages = channel.messages.iter().filter(|_| is_count);
+                    ends.claims.extend(
+                        messages.map(|range| {
+                            Claim::Fixed(Access::new(kind, range.first).over(range.len))
+                        }),
+                    );
+                }
+            }
+        }
+        Some(Box::new(ends))
     }
 
     fn claim(&mut self, claim: Claim) {
@@ -501,6 +592,44 @@ impl Walk<'_> {
                 _ => false,
             })
     }
+}
+
+/// The cells of channels of one name.
+struct ChannelCells {
+    /// How many messages wait.
+    counts: Range,
+    /// The messages.
+    messages: Vec<Range>,
+    /// Whether an invariant is over some of them.
+    watched: bool,
+}
+
+impl ChannelCells {
+    fn has(&self, cell: u32) -> bool {
+        self.counts.contains(cell) || self.messages.iter().any(|range| range.contains(cell))
+    }
+}
+
+fn channels(code: &Code) -> Vec<ChannelCells> {
+    let range = |var: &VarId| Range {
+        first: code.first_cells[var.0 as usize],
+        len: code.program.vars[var.0 as usize].len.unwrap_or(1),
+    };
+    let cells = |(count, messages): &(VarId, Vec<VarId>)| {
+        let (counts, messages) = (range(count), messages.iter().map(range).collect::<Vec<_>>());
+        let looked_at = |range: &Range| {
+            let mut cells = range.first..range.first + range.len;
+            let watched = |cell: u32| code.watched.get(cell as usize);
+            cells.any(|cell| watched(cell).is_some_and(|by| !by.is_empty()))
+        };
+        let watched = messages.iter().chain([&counts]).any(looked_at);
+        ChannelCells {
+            counts,
+            messages,
+            watched,
+        }
+    };
+    code.program.channels.iter().map(cells).collect()
 }
 
 /// What a procedure may do, whatever it is called with; what it spawns does not count.

@@ -10,7 +10,6 @@ use mazurka_core::record::Place;
 
 use super::{Code, Counting};
 use crate::check::hir::{BinaryOp, Expr, ExprKind, Program, Property, Type, UnaryOp};
-use crate::code::compile::compile;
 
 /// A `cover` as the file states it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,15 +63,7 @@ impl Code {
         program.conditions.clear();
         program.watched.clear();
         program.covers.clear();
-        let code = compile(&program, &self.source);
-        let code =
-            code.unwrap_or_else(|_| unreachable!("a program with fewer properties is right"));
-        Self {
-            inputs: self.inputs.clone(),
-            fairness: self.fairness,
-            counting: Counting::Invariant(number),
-            ..code
-        }
+        self.made_of(&program, Counting::Invariant(number))
     }
 }
 

@@ -16,6 +16,8 @@ pub(crate) enum Fault {
     Assumption,
     OutOfRange,
     LocalLimit,
+    /// A channel without a capacity is full.
+    MessageLimit,
     /// A `choose` between bounds that are not known, and perhaps far apart.
     SymbolicChoose,
     /// A condition of which no solver knows whether it can hold, nor whether it can fail.
@@ -25,7 +27,7 @@ pub(crate) enum Fault {
 }
 
 impl Fault {
-    pub const ALL: [Fault; 12] = [
+    pub const ALL: [Fault; 13] = [
         Fault::DivisionByZero,
         Fault::OutOfBounds,
         Fault::NotHeld,
@@ -35,6 +37,7 @@ impl Fault {
         Fault::Assumption,
         Fault::OutOfRange,
         Fault::LocalLimit,
+        Fault::MessageLimit,
         Fault::SymbolicChoose,
         Fault::Undecided,
         Fault::BrokenOff,
@@ -46,6 +49,8 @@ impl Fault {
             Fault::OutOfRange => MishapKind::OutOfRange,
             Fault::SymbolicChoose => MishapKind::Undecided,
             Fault::LocalLimit => MishapKind::LocalLimit,
+            // The instruction knows the limit.
+            Fault::MessageLimit => MishapKind::MessageLimit(0),
             Fault::Undecided => MishapKind::Undecided,
             Fault::BrokenOff => MishapKind::BrokenOff,
             _ => MishapKind::Failure,

@@ -75,10 +75,56 @@ fn from(code: &Code, mut left: Vec<usize>, passes: &[bool], descend: bool) -> Fx
                     left.push(pc + 1);
                 }
             }
+            Op::JumpIfFalse(to) => match decided(code, pc) {
+                Some(true) => left.push(pc + 1),
+                Some(false) => left.push(to as usize),
+                None => left.extend(followers(code, pc)),
+            },
+            Op::SetLocal(_) if enters_loop(code, pc) => left.push(pc + 2),
             _ => left.extend(followers(code, pc)),
         }
     }
     reached
+}
+
+/// What a test is that is a constant: nothing jumps between its value and the jump behind it.
+fn decided(code: &Code, jump: usize) -> Option<bool> {
+    let Op::Const(value) = code.ops[jump.checked_sub(1)?] else {
+        return None;
+    };
+    let lands = |op: &Op| {
+        matches!(*op, Op::Jump(to) | Op::JumpIfFalse(to) | Op::JumpUnlessLess { to, .. }
+            if to as usize == jump)
+    };
+    (!code.ops.iter().any(lands)).then_some(value != 0)
+}
+
+/// Whether the test of a `for` comes next, for the first time, and its constant range is not empty.
+/// Later rounds get to the test by a jump.
+fn enters_loop(code: &Code, pc: usize) -> bool {
+    let Some(from) = pc.checked_sub(3) else {
+        return false;
+    };
+    match code.ops.get(from..pc + 2) {
+        Some(
+            &[
+                Op::Const(first),
+                Op::SetLocal(counter),
+                Op::Const(end),
+                Op::SetLocal(limit),
+                Op::JumpUnlessLess {
+                    slots, unsigned, ..
+                },
+            ],
+        ) => {
+            let less = match unsigned {
+                true => (first as u64) < (end as u64),
+                false => first < end,
+            };
+            less && slots.map(u32::from) == [counter, limit]
+        }
+        _ => false,
+    }
 }
 
 impl Code {
@@ -91,5 +137,38 @@ impl Code {
     /// Whether the file declares ghost variables.
     pub fn has_ghosts(&self) -> bool {
         !self.program.ghosts.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    /// How many assignments of ghosts are refused in a process.
+    fn refused(body: &str) -> usize {
+        let source = format!("ghost var g: int = 0 var x: int = 0 process {{ {body} }}");
+        let program = crate::load(&source, &[]).expect("a program");
+        crate::compile(&program, &source).map_or_else(|mistakes| mistakes.len(), |_| 0)
+    }
+
+    #[test]
+    fn constant_tests_are_decided() {
+        for body in [
+            "while true { if x == 0 { break } } g := 1",
+            "for i in 0..2 { x := i } g := 1",
+            "if true { x := 1 } g := 1",
+            "if false { skip } else { x := 1 } g := 1",
+            "for i in 0..2 { let y = i; if y == 1 { x := 1 } else { x := 2 } } g := 1",
+        ] {
+            assert_eq!(refused(body), 0, "{body}");
+        }
+        for body in [
+            "while true { break } g := 1",
+            "for i in 0..0 { x := i } g := 1",
+            "for i in 0..2 { let y = i; if y == 1 { x := 1 } } g := 1",
+            "if false { x := 1 } g := 1",
+            "for i in 0..2 { if i == 0 { break }; x := i } g := 1",
+            "for i in 0..2 { if i == 0 { continue }; x := i } g := 1",
+        ] {
+            assert_eq!(refused(body), 1, "{body}");
+        }
     }
 }

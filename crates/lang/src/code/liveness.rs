@@ -144,7 +144,8 @@ fn effect(op: Op) -> Effect {
         | Op::Call(_)
         | Op::Drop
         | Op::Assert
-        | Op::Assume => NOTHING,
+        | Op::Assume
+        | Op::Limit(_) => NOTHING,
     }
 }
 

@@ -85,6 +85,13 @@ pub struct Range {
     pub len: u32,
 }
 
+impl Range {
+    /// Whether a cell or slot is one of these.
+    pub fn contains(self, at: u32) -> bool {
+        (self.first..self.first + self.len).contains(&at)
+    }
+}
+
 /// One instruction. Operands are taken from the operand stack, the last one first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
@@ -198,6 +205,8 @@ pub enum Op {
     Assert,
     /// Takes a condition; the run is discarded if it is false.
     Assume,
+    /// The condition says that a channel has fewer messages than its limit.
+    Limit(u32),
     /// Fails.
     Error,
     /// The process ends.
@@ -248,9 +257,28 @@ pub(crate) struct StepInfo {
     pub wait: Wait,
     /// Whether it may wait for the end of a process.
     pub joins: bool,
+    /// If it touches channels: what it claims where sends and receives claim different ends.
+    pub ends: Option<Box<Ends>>,
     pub span: Span,
     /// How much its access orders, if the source says so.
     pub order: Option<AccessOrder>,
+}
+
+/// What a step claims where sends and receives claim different ends of a channel.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ends {
+    pub claims: Vec<Claim>,
+    /// The ends that are all that the step touches of their channels.
+    pub pure: Vec<PureEnd>,
+}
+
+/// An end of one of some channels.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PureEnd {
+    /// The cells that say how many messages wait.
+    pub counts: Range,
+    pub capacity: u32,
+    pub sends: bool,
 }
 
 /// The code of a procedure or a process.
@@ -368,6 +396,8 @@ pub struct Code {
     pub(crate) states_property: bool,
     /// What steps may touch that wait for a condition.
     pub(crate) guards: Claims,
+    /// The code of sends and receives that touch one end of a channel alone.
+    pub(crate) ends: Vec<(std::ops::Range<u32>, hir::ChannelEnd)>,
     /// Steps that may have to wait or not, depending on what they have chosen.
     pub(crate) late: Vec<Late>,
     pub(crate) may_loop: bool,

@@ -52,6 +52,7 @@ fn computes(op: Op) -> bool {
         | Op::Join
         | Op::JoinAll
         | Op::Assume
+        | Op::Limit(_)
         | Op::BeginAtomic
         | Op::EndAtomic => false,
         Op::Mark(_)

@@ -50,16 +50,21 @@ impl Code {
             program.temporal.retain(|stated| named(&stated.name));
             program.covers.retain(|stated| named(&stated.name));
         }
-        let code = compile(&program, &self.source);
-        let code =
-            code.unwrap_or_else(|_| unreachable!("a program with fewer properties is right"));
+        let counting = match kinds.contains(Kind::Failure) {
+            true => Counting::All,
+            false => Counting::Stated,
+        };
+        self.made_of(&program, counting)
+    }
+
+    /// The code of a program that differs from this one only in what needs no check.
+    pub(super) fn made_of(&self, program: &hir::Program, counting: Counting) -> Self {
+        let code = compile(program, &self.source);
+        let code = code.unwrap_or_else(|_| unreachable!("what was checked before is the same"));
         Self {
             inputs: self.inputs.clone(),
             fairness: self.fairness,
-            counting: match kinds.contains(Kind::Failure) {
-                true => Counting::All,
-                false => Counting::Stated,
-            },
+            counting,
             ..code
         }
     }
@@ -81,14 +86,7 @@ impl Code {
     pub fn with_orders(&self, orders: impl IntoIterator<Item = (Span, AccessOrder)>) -> Self {
         let mut program = hir::Program::clone(&self.program);
         program.orders.extend(orders);
-        let code = compile(&program, &self.source);
-        let code = code.unwrap_or_else(|_| unreachable!("orders are no part of what is checked"));
-        Self {
-            inputs: self.inputs.clone(),
-            fairness: self.fairness,
-            counting: self.counting,
-            ..code
-        }
+        self.made_of(&program, self.counting)
     }
 
     /// Whether a failure counts.

@@ -101,10 +101,16 @@ impl<'s, D: Domain> Cpu<'_, 's, D> {
             Ok(()) => {}
             Err(Halt::Obstacle(obstacle)) => return Err(obstacle),
             Err(Halt::Fault(fault)) => {
-                r.life = Life::after(fault.kind());
+                let kind = match self.code.ops[r.pc as usize] {
+                    Op::Limit(most) if fault == Fault::MessageLimit => {
+                        MishapKind::MessageLimit(most)
+                    }
+                    _ => fault.kind(),
+                };
+                r.life = Life::after(kind);
                 self.step.event.mishaps.push(Mishap {
                     process: Some(process),
-                    kind: fault.kind(),
+                    kind,
                     site: Site::At { pc: r.pc, fault }.encode(),
                 });
             }
@@ -250,6 +256,7 @@ impl<'s, D: Domain> Cpu<'_, 's, D> {
                 }
                 Op::Assert => self.check(Fault::Assertion)?,
                 Op::Assume => self.check(Fault::Assumption)?,
+                Op::Limit(_) => self.check(Fault::MessageLimit)?,
                 Op::Error => return Err(Halt::Fault(Fault::Error)),
                 Op::End => {
                     r.life = Life::Ended;

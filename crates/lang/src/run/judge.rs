@@ -19,7 +19,7 @@ use crate::code::history::Linear;
 use crate::run::machine::Machine;
 use crate::run::state::State;
 
-/// So many numbers are remembered of histories, and so many of states.
+/// So many numbers are remembered of histories, and so many of states when a history is new.
 const MOST_NUMBERS: usize = 1 << 21;
 
 /// What a call does in a state of the specification.
@@ -152,6 +152,10 @@ impl States {
         cells[linear.spec_called] = 0;
         let next = match self.numbers.get(&cells) {
             Some(&number) => number,
+            // One history alone asks for more states than there is room for.
+            None if self.known.len() * cells.len() >= 2 * MOST_NUMBERS => {
+                return Effect::Lost(MishapKind::Undecided);
+            }
             None => {
                 let number = self.known.len() as u32;
                 self.known.push(cells.clone());

@@ -3,7 +3,29 @@
 //! The state is changed in place; each change leaves a note in an undo log, so going back costs
 //! what the steps cost, and nothing is allocated once the logs have grown.
 
+/// What runs the steps of a machine, on all of its parts but the step itself.
+macro_rules! cpu {
+    ($machine:expr, $step:expr, $listener:expr) => {
+        Cpu {
+            code: &$machine.code,
+            domain: &mut Numbers {
+                plain: Plain,
+                asked: &mut $machine.asked,
+                listener: $listener,
+            },
+            step: $step,
+            cells: &mut $machine.state.cells,
+            processes: &mut $machine.state.processes,
+            table: &mut $machine.table,
+            undo: &mut $machine.undo,
+            operands: &mut $machine.operands,
+            dirty: &mut $machine.dirty,
+        }
+    };
+}
+
 mod claims;
+mod ends;
 mod start;
 mod states;
 mod step;
@@ -112,6 +134,8 @@ pub struct Machine {
     trial: Trial,
     /// Notes what steps pass, if a search wants to know.
     recorder: Option<Box<Recorder>>,
+    /// Whether sends and receives claim different ends of a channel.
+    separate: bool,
     /// Decides about histories, if the program has an object whose histories are looked at.
     judge: Option<Box<Judge>>,
 }
@@ -182,6 +206,7 @@ impl Machine {
             scratch: RefCell::default(),
             trial: Trial::default(),
             recorder: None,
+            separate: false,
             judge: None,
         }
     }
@@ -229,12 +254,16 @@ impl Machine {
         if let Op::Mark(step) | Op::Open(step) = mark {
             let locals = &stack[registers.frame as usize..registers.top as usize];
             let (operands, claims) = (&mut self.operands, &mut event.claims);
-            event.claims_key = claims_of(&self.code, step, locals, operands, claims);
+            let step_of = (step, self.separate);
+            event.claims_key = claims_of(&self.code, step_of, locals, operands, claims);
             event.wait = self.code.steps[step as usize].wait;
         }
         let open = matches!(mark, Op::Open(_));
         let rest = Rest { pc: pc + 1, open };
         self.run_step(process, rest, outcomes, listener)?;
+        if self.separate {
+            self.find_enabling();
+        }
         let event = &mut self.run[depth];
         event.plain = event.is_plain();
         Ok(event)
@@ -410,21 +439,7 @@ impl Machine {
             log: Log::new(self.taken[depth].undo),
             recorder: self.recorder.as_deref_mut(),
         };
-        let mut cpu = Cpu {
-            code: &self.code,
-            domain: &mut Numbers {
-                plain: Plain,
-                asked: &mut self.asked,
-                listener,
-            },
-            step: &mut step,
-            cells: &mut self.state.cells,
-            processes: &mut self.state.processes,
-            table: &mut self.table,
-            undo: &mut self.undo,
-            operands: &mut self.operands,
-            dirty: &mut self.dirty,
-        };
+        let mut cpu = cpu!(self, &mut step, listener);
         let mut result = cpu.finish(process, part);
         if result.is_ok() && !cpu.dirty.is_empty() {
             let returned = self.code.linear.as_ref();
@@ -697,6 +712,7 @@ impl Execution for Machine {
         into.clear();
         if let Some(step) = self.resting(process) {
             let operands = &mut *self.scratch.borrow_mut();
+            let step = (step, self.separate);
             claims_of(&self.code, step, self.locals(process), operands, into);
         }
     }
@@ -716,6 +732,10 @@ impl Execution for Machine {
         if let Some(trial) = self.trial.0.get_mut() {
             trial.patience.hold(!may);
         }
+    }
+
+    fn separate_ends(&mut self, separate: bool) {
+        self.separate = separate && !self.code.ends.is_empty();
     }
 
     #[inline(always)]

@@ -23,6 +23,7 @@ impl Life {
             MishapKind::Discarded => Life::Discarded,
             MishapKind::OutOfRange
             | MishapKind::LocalLimit
+            | MishapKind::MessageLimit(_)
             | MishapKind::Undecided
             | MishapKind::BrokenOff => Life::Lost,
         }

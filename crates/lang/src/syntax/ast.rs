@@ -119,6 +119,8 @@ pub(crate) struct Object<'s> {
     pub kind: ObjectKind,
     pub name: Name<'s>,
     pub dims: Vec<Expr<'s>>,
+    /// For a channel without a capacity, where that is said; its last size is a limit.
+    pub unbounded: Option<Span>,
     /// What stands behind `=`.
     pub value: Option<Expr<'s>>,
     /// The messages of a channel.

@@ -58,7 +58,7 @@ struct Include<'s> {
     path: &'s str,
     /// The byte behind its line.
     line_end: usize,
-    /// Whether nothing else follows on the line.
+    /// Whether nothing else is on its line.
     alone: bool,
 }
 
@@ -103,7 +103,7 @@ impl Expansion<'_> {
     ) -> Result<Option<(String, String)>, String> {
         let path = include.path;
         if !include.alone {
-            return Err("nothing but a comment may follow it on the line".to_owned());
+            return Err("nothing but a comment may be on its line".to_owned());
         }
         below(path)?;
         let path = match by.rsplit_once('/') {
@@ -173,10 +173,16 @@ fn includes(source: &str) -> Vec<Include<'_>> {
         let rest = &source[end..];
         let line = rest.split_inclusive('\n').next().unwrap_or("");
         let behind = line.trim().trim_start_matches(';').trim_start();
+        // What stands before it on the line ends there: a comment may have begun earlier.
+        let before = at
+            .checked_sub(1)
+            .map(|before| tokens[before].span.end as usize);
+        let between = &source[before.unwrap_or(0)..token.span.start as usize];
         found.push(Include {
             path,
             line_end: end + line.len(),
-            alone: behind.is_empty() || behind.starts_with("//"),
+            alone: (before.is_none() || between.contains('\n'))
+                && (behind.is_empty() || behind.starts_with("//")),
         });
     }
     found
@@ -239,8 +245,23 @@ mod tests {
         let large = expand("include \"a.maz\"", &mut |_| Ok(" ".repeat(17 << 20)));
         let mistakes = load(&large, &[]).expect_err("a mistake");
         assert!(mistakes[0].label.contains("bytes"), "{mistakes:#?}");
-        let beside = refused(&[("", "include \"a.maz\" var x: int = 0"), ("a.maz", "")]);
-        assert!(beside.contains("on the line"), "{beside}");
+        for line in [
+            "include \"a.maz\" var x: int = 0",
+            "var x: int = 0 include \"a.maz\"",
+            "include \"a.maz\" include \"b.maz\"",
+            "process { skip } include \"a.maz\"",
+        ] {
+            let beside = refused(&[("", line), ("a.maz", ""), ("b.maz", "")]);
+            assert!(beside.contains("on its line"), "{line}: {beside}");
+        }
+        for text in [
+            "/* a comment */ include \"a.maz\" // another",
+            "var x: int = 0\n  include \"a.maz\";",
+            "\u{feff}include \"a.maz\"",
+        ] {
+            let text = expand(text, &mut |_| Ok("process { skip }".to_owned()));
+            assert!(load(&text, &[]).is_ok(), "{text}");
+        }
     }
 
     #[test]

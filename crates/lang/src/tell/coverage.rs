@@ -106,6 +106,7 @@ impl Code {
                 | Op::Drop
                 | Op::Assert
                 | Op::Assume
+                | Op::Limit(_)
                 | Op::Call(_)
                 | Op::SpawnCall(_)
                 | Op::SpawnBlock(_) => left.extend(passed.then_some(pc + 1)),

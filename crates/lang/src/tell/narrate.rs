@@ -193,6 +193,7 @@ impl Code {
                     (Fault::SymbolicChoose, _) => {
                         format!("the bounds of `{text}` are symbolic")
                     }
+                    (Fault::MessageLimit, _) => format!("too many messages for `{text}`"),
                     (Fault::LocalLimit, _) => "too much local work in one step".to_owned(),
                     (Fault::BrokenOff, _) => "the step was broken off".to_owned(),
                     (Fault::Undecided, _) => "no solver can tell which way this goes".to_owned(),
@@ -626,6 +627,7 @@ impl Machine {
             what,
             held_by,
             line: step.span.line_column(&self.code.source).0,
+            file: step.span.file(&self.code.source).map(str::to_owned),
         })
     }
 

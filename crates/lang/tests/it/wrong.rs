@@ -5,7 +5,7 @@
 //! reports. `UPDATE_EXPECT=1 cargo test -p mazurka-lang` writes the `.txt` anew; read the
 //! difference before you commit it. A first line `// --set N=8` gives settings.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -170,4 +170,50 @@ fn every_code_is_documented_and_shown() {
     shown.insert("M0411".to_owned());
     assert_eq!(used, documented, "used against docs/diagnostics.md");
     assert_eq!(used, shown, "used against tests/wrong");
+}
+
+/// The codes of mistakes that are found in several files, on purpose: they are the same mistake.
+const FOUND_IN_SEVERAL: &[&str] = &[
+    "M0002", "M0101", "M0109", "M0201", "M0203", "M0204", "M0301", "M0302", "M0305", "M0306",
+    "M0307", "M0308", "M0310", "M0311", "M0313", "M0314", "M0406", "M0407", "M0408", "M0410",
+    "M0428",
+];
+
+/// Two authors who take the next free code at the same time use it in different files.
+#[test]
+fn no_code_has_two_meanings_by_accident() {
+    let mut files: BTreeMap<String, BTreeSet<PathBuf>> = BTreeMap::new();
+    let mut folders = vec![root().join("src")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("a folder of sources") {
+            let path = entry.expect("a source").path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let text = read(&path);
+            let code = text.split("#[cfg(test)]\nmod tests").next();
+            // Comments and examples name codes, too.
+            let lines = code.into_iter().flat_map(str::lines);
+            for line in lines.filter(|line| !line.trim_start().starts_with("//")) {
+                for quoted in line.split('"').filter(|quoted| quoted.len() == 5) {
+                    for code in codes_in(quoted) {
+                        files.entry(code).or_default().insert(path.clone());
+                    }
+                }
+            }
+        }
+    }
+    files.retain(|_, files| files.len() > 1);
+    let several: Vec<&str> = files.keys().map(String::as_str).collect();
+    assert_eq!(
+        several, FOUND_IN_SEVERAL,
+        "a code in several files: is it the same mistake? {files:#?}"
+    );
+    let documented = read(&root().join("../../docs/diagnostics.md"));
+    let headings = documented.lines().filter(|line| line.starts_with("### "));
+    let mut seen = BTreeSet::new();
+    for heading in headings {
+        assert!(seen.insert(heading), "{heading} is documented twice");
+    }
 }

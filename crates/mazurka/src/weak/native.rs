@@ -4,7 +4,6 @@
 //! What a search must know from the start breaks it off, and it is made again.
 
 use std::ops::ControlFlow;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use mazurka_c::Stop;
 use mazurka_c::weak::WeakProgram;
@@ -180,22 +179,55 @@ impl Native {
     ) -> Result<R, Refused> {
         loop {
             self.program.start_again();
-            let program = &mut self.program;
-            let done = catch_unwind(AssertUnwindSafe(|| work(program)));
-            match (self.program.stopped(), done) {
-                (None, Ok(done)) => return Ok(done),
-                (None, Err(panic)) => resume_unwind(panic),
-                (Some(Stop::Restart), _) => {}
+            let done = work(&mut self.program);
+            match self.program.stopped() {
+                None => return Ok(done),
+                Some(Stop::Restart) => {}
                 // The search has a bound then, or is a single run, which has no end.
-                (Some(Stop::OutOfTime), Ok(done)) => {
+                Some(Stop::OutOfTime) => {
                     self.program.start_again();
                     self.out_of_time = true;
                     return Ok(done);
                 }
-                (Some(Stop::OutOfTime), Err(panic)) => resume_unwind(panic),
-                (Some(Stop::Refused(what)), _) => return Err(Refused::Uncontrolled(what)),
+                Some(Stop::Refused(what)) => return Err(Refused::Uncontrolled(what)),
             }
         }
+    }
+
+    /// Finds out which accesses are events, as the search did that a schedule is from: it ended at
+    /// the first failure, or went through everything.
+    fn learn(&mut self, limits: &Limits, everything: bool) -> Result<(), Refused> {
+        let memory = self.memory;
+        self.until_known(|program| {
+            let mut look = |end: &mut End<'_, &mut WeakProgram>| match end.ending() {
+                Ending::Failed | Ending::Race if !everything => ControlFlow::Break(()),
+                _ => ControlFlow::Continue(()),
+            };
+            visit(program, memory, limits, &mut look);
+        })
+    }
+
+    /// The execution of a schedule that another process has found.
+    pub fn follow(
+        &mut self,
+        written: &Written,
+        limits: &Limits,
+    ) -> Result<Result<Told, Misfit>, Refused> {
+        let mut told = Ok(Err(Misfit {
+            step: 0,
+            what: String::new(),
+        }));
+        for everything in [false, true] {
+            self.learn(limits, everything)?;
+            told = match self.schedule(written) {
+                Ok(schedule) => self.one(&schedule),
+                Err(misfit) => Ok(Err(misfit)),
+            };
+            if let Ok(Ok(_)) = told {
+                break;
+            }
+        }
+        told
     }
 
     /// Searches, and tells what is found.
@@ -302,7 +334,7 @@ impl Native {
     }
 
     /// The execution of a schedule, and everything that is wrong with it.
-    pub fn one(&mut self, schedule: &Schedule) -> Result<Result<Told, Misfit>, Refused> {
+    fn one(&mut self, schedule: &Schedule) -> Result<Result<Told, Misfit>, Refused> {
         let memory = self.memory;
         self.until_known(|program| {
             let replayed = replay_graph(&mut *program, memory, schedule);
@@ -348,23 +380,25 @@ impl Native {
     }
 
     /// An execution drawn at random, the same for the same seed, and the limits that cut it off.
-    pub fn drawn(&mut self, seed: u64, limits: &Limits) -> Result<(Schedule, Vec<Bound>), Refused> {
+    pub fn drawn(&mut self, seed: u64, limits: &Limits) -> Result<(Told, Vec<Bound>), Refused> {
         let memory = self.memory;
+        self.learn(limits, false)?;
         let one = Limits {
             executions: Some(1),
             ..limits.clone()
         };
-        self.until_known(|program| {
+        let (schedule, bounds) = self.until_known(|program| {
             let mut drawn = Drawn::default();
             let found = sample(program, memory, &one, Random::new(seed), &mut drawn);
             let mut bounds = found.bounds;
             bounds.retain(|bound| !matches!(bound, Bound::Sampled(_)));
             (drawn.0, bounds)
-        })
+        })?;
+        Ok((self.tell(&schedule)?, bounds))
     }
 
     /// A schedule as the engine has it.
-    pub fn schedule(&mut self, written: &Written) -> Result<Schedule, Misfit> {
+    fn schedule(&mut self, written: &Written) -> Result<Schedule, Misfit> {
         let mut schedule = Schedule::default();
         for (at, step) in written.0.iter().enumerate() {
             let outcome = match step.outcomes[..] {
@@ -385,9 +419,8 @@ impl Native {
     }
 
     /// A run of a record, made again and compared.
-    pub fn again(&mut self, old: &Run) -> Result<Told, ReplayProblem> {
-        let schedule = self.schedule(&old.schedule.parse()?)?;
-        let told = self.one(&schedule);
+    pub fn again(&mut self, old: &Run, limits: &Limits) -> Result<Told, ReplayProblem> {
+        let told = self.follow(&old.schedule.parse()?, limits);
         let told = told.map_err(|why| ReplayProblem::Changed(why.to_string()))??;
         same_steps(old, &told.run)?;
         Ok(told)

@@ -37,6 +37,10 @@ pub struct MutexGuard<'a, T: ?Sized + 'a> {
     place: Place,
 }
 
+// SAFETY: a shared guard only shows the data, as with std.
+#[allow(unsafe_code)]
+unsafe impl<T: ?Sized + Sync> Sync for MutexGuard<'_, T> {}
+
 lock!(Mutex, try_lock);
 guard!(mut MutexGuard);
 

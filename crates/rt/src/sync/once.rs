@@ -1,7 +1,9 @@
 //! `std::sync::Once`, explored: a lock that is held while the function runs, and released
 //! immediately if the function has run already.
 
+use std::cell::Cell;
 use std::fmt;
+use std::marker::PhantomData;
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::sync;
 
@@ -28,12 +30,21 @@ pub struct Once {
 
 /// The argument of a function that is run once: [`std::sync::OnceState`].
 #[derive(Debug)]
-pub struct OnceState(bool);
+pub struct OnceState {
+    poisoned: bool,
+    /// As in std, it stays with its thread.
+    stays: PhantomData<Cell<()>>,
+}
 
 impl OnceState {
     /// Whether an earlier function panicked.
     pub fn is_poisoned(&self) -> bool {
-        self.0
+        self.poisoned
+    }
+
+    fn new(poisoned: bool) -> Self {
+        let stays = PhantomData;
+        Self { poisoned, stays }
     }
 }
 
@@ -136,7 +147,7 @@ impl Once {
         match world() {
             None => self
                 .real
-                .call_once_force(|state| f(&OnceState(state.is_poisoned()))),
+                .call_once_force(|state| f(&OnceState::new(state.is_poisoned()))),
             Some(world) => self.call(world, true, f, place),
         }
     }
@@ -181,7 +192,7 @@ impl Once {
                 place,
                 flag: POISONED,
             };
-            f(&OnceState(flag == POISONED));
+            f(&OnceState::new(flag == POISONED));
             running.flag = DONE;
         }
     }

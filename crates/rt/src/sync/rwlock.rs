@@ -146,6 +146,10 @@ impl World {
     }
 }
 
+// SAFETY: a shared guard only shows the data, as with std.
+#[allow(unsafe_code)]
+unsafe impl<T: ?Sized + Sync> Sync for RwLockWriteGuard<'_, T> {}
+
 lock!(RwLock, try_write);
 guard!(RwLockReadGuard);
 guard!(mut RwLockWriteGuard);

@@ -262,6 +262,7 @@ macro_rules! with {
 
             fn cells() {
                 let _: fn(&UnsafeCell<u32>) -> *mut u32 = UnsafeCell::get;
+                let _: fn(*const UnsafeCell<u32>) -> *mut u32 = UnsafeCell::raw_get;
                 let _: fn(&mut UnsafeCell<u32>) -> &mut u32 = UnsafeCell::get_mut;
                 let _: fn(UnsafeCell<u32>) -> u32 = UnsafeCell::into_inner;
                 let _: Weak<u32> = Arc::downgrade(&Arc::new(1));

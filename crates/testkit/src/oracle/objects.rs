@@ -146,14 +146,33 @@ const VERBS: [&str; 9] = [
 ];
 
 impl Parser {
+    /// A size in brackets, or `[..]` and `[..k]`, which are no limit here: what is behind the limit
+    /// of an engine is not compared.
+    fn capacity(&mut self) -> Parsed<Option<(Expr, bool)>> {
+        let start = self.at;
+        if !self.has("[") || !self.has("..") {
+            self.at = start;
+            return Ok(self.size()?.map(|size| (size, false)));
+        }
+        if !self.has("]") {
+            self.expr()?;
+            self.need("]")?;
+        }
+        Ok(Some((Expr::Num(1 << 30), true)))
+    }
+
     /// `chan c[n][k]: T`
     fn channel_item(&mut self) -> Parsed<Vec<ItemKind>> {
         self.at += 1;
         let name = self.name()?;
-        let first = self.size()?.ok_or("a channel without capacity")?;
-        let (size, capacity) = match self.size()? {
+        let (first, unbounded) = self.capacity()?.ok_or("a channel without capacity")?;
+        let second = match unbounded {
+            true => None,
+            false => self.capacity()?,
+        };
+        let (size, capacity) = match second {
             None => (None, first),
-            Some(second) => (Some(first), second),
+            Some((second, _)) => (Some(first), second),
         };
         self.need(":")?;
         let (fields, of) = self.message_type()?;

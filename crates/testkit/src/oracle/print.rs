@@ -36,7 +36,11 @@ fn print_item(item: &Item, out: &mut String) {
             out.push_str(&format!("{word} {name}{size}{}", value.unwrap_or_default()));
         }
         ItemKind::Channel(name, size, capacity, fields) => {
-            let (size, capacity) = (sized(size.as_ref()), expr(capacity));
+            let capacity = match capacity {
+                Expr::Num(n) if *n >= 1 << 30 => "..".to_owned(),
+                capacity => expr(capacity),
+            };
+            let size = sized(size.as_ref());
             let ty = fields.first().map_or("int".into(), |ty| ty.name());
             out.push_str(&format!("chan {name}{size}[{capacity}]: {ty}"));
         }

@@ -13,6 +13,7 @@ use crate::oracle::print;
 
 mod expressions;
 mod kinds;
+mod messages;
 mod models;
 mod numbers;
 mod statements;
@@ -20,6 +21,7 @@ mod synchronised;
 mod theme;
 
 pub use kinds::kinds;
+pub use messages::messages;
 pub use models::models;
 pub use synchronised::synchronised;
 pub use theme::Theme;

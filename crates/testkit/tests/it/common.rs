@@ -5,7 +5,7 @@ use std::panic;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use mazurka::reach::{Method, Reach, Reached, StateProperty};
-use mazurka::record::{Ending, Run};
+use mazurka::record::{Ending, Record, Run};
 use mazurka::run::parse_input;
 use mazurka::{Options, Program, Schedule, quietly};
 use mazurka_core::{Execution, Limits, ProcessPath, StopReason, ending};
@@ -127,4 +127,37 @@ fn ends_there(text: &str, run: &Run, property: &Property) -> bool {
     let mut machine = Machine::new(Arc::new(code.with_inputs(inputs)), 1_000_000);
     follow(&mut machine, &run.schedule.parse().expect("a schedule"));
     holds_now(property, &machine)
+}
+
+/// A program whose declarations stand in two other files, one included by the other.
+pub fn in_three_files(text: &str) -> String {
+    let (head, processes) = text.split_at(text.find("\nprocess").expect("a process") + 1);
+    let lines: Vec<&str> = head.split_inclusive('\n').collect();
+    let (first, second) = lines.split_at(lines.len() / 2);
+    let main = format!("include \"lib/second.maz\" // the rest\n{processes}");
+    let read = &mut |name: &str| match name {
+        "lib/second.maz" => Ok(format!("include \"deep/first.maz\"\n{}", second.concat())),
+        "lib/deep/first.maz" => Ok(first.concat()),
+        other => Err(format!("there is no `{other}`")),
+    };
+    mazurka_lang::expand(&main, read)
+}
+
+/// What `check` and some engines find of all that there is in a program.
+pub fn records(program: &Program) -> Vec<(&'static str, Record)> {
+    let options = Options {
+        keep_going: true,
+        ..Options::default()
+    };
+    let explore = |algorithm| program.explore(algorithm, &options, &mut quietly());
+    let all = [
+        ("check", program.check(&options, &mut quietly())),
+        ("optimal", explore(Algorithm::Optimal)),
+        ("source", explore(Algorithm::Source)),
+        ("stateful", explore(Algorithm::Stateful)),
+        ("context", explore(Algorithm::CONTEXT)),
+    ];
+    let all = all.into_iter();
+    all.map(|(who, record)| (who, record.expect("it can be searched")))
+        .collect()
 }

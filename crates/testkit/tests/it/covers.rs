@@ -1,11 +1,10 @@
 //! `cover e`: every engine against the oracle, on random programs with guards, locks, choices,
 //! unknown values, failures and false assumptions.
 
-use crate::common::{follow, programs};
+use crate::common::{follow, programs, records};
+use mazurka::Program;
 use mazurka::record::{CoverAnswer, Record};
 use mazurka::run::parse_input;
-use mazurka::search::Algorithm;
-use mazurka::{Options, Program, quietly};
 use mazurka_lang::{Machine, Property, compile, load};
 use mazurka_testkit::Rng;
 use mazurka_testkit::oracle::{Answer, Limits, judge};
@@ -137,20 +136,7 @@ fn compare(first: u64, programs: u64) -> [u64; 2] {
             other => panic!("{other:?}\n{text}"),
         };
         let program = Program::load("random.maz", &text, &[]).expect("a right program");
-        let options = Options {
-            keep_going: true,
-            ..Options::default()
-        };
-        let explore = |algorithm| program.explore(algorithm, &options, &mut quietly());
-        let records = [
-            ("check", program.check(&options, &mut quietly())),
-            ("optimal", explore(Algorithm::Optimal)),
-            ("source", explore(Algorithm::Source)),
-            ("stateful", explore(Algorithm::Stateful)),
-            ("context", explore(Algorithm::CONTEXT)),
-        ];
-        for (who, record) in records {
-            let record = record.expect("it can be searched");
+        for (who, record) in records(&program) {
             if let Some(covers) = covered(&text, &record) {
                 assert_eq!(covers, truth.covers, "{who}, seed {seed}\n{text}");
                 compared += 1;

@@ -3,9 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::common::programs;
+use crate::common::{programs, records};
 use mazurka::record::Record;
-use mazurka::search::Algorithm;
 use mazurka::unfold::{NetKind, Unfold};
 use mazurka::{Options, Program, quietly};
 use mazurka_core::Kind;
@@ -205,10 +204,6 @@ fn compare(first: u64, programs: u64) -> [u64; 3] {
         let text = &both.ghosts;
         let program = Program::load("random.maz", text, &[]);
         let program = program.unwrap_or_else(|mistakes| panic!("{mistakes:?}\n{text}"));
-        let options = Options {
-            keep_going: true,
-            ..Options::default()
-        };
         let stated = |kind| matches!(kind, FailureKind::Invariant | FailureKind::Ensures);
         let failures = truth.failures.iter();
         let broken: BTreeSet<u32> = failures.map(|failure| failure.line).collect();
@@ -216,16 +211,7 @@ fn compare(first: u64, programs: u64) -> [u64; 3] {
             truth.failures.iter().all(|failure| stated(failure.kind)),
             "{text}"
         );
-        let explore = |algorithm| program.explore(algorithm, &options, &mut quietly());
-        let records = [
-            ("check", program.check(&options, &mut quietly())),
-            ("optimal", explore(Algorithm::Optimal)),
-            ("source", explore(Algorithm::Source)),
-            ("stateful", explore(Algorithm::Stateful)),
-            ("context", explore(Algorithm::CONTEXT)),
-        ];
-        for (who, record) in records {
-            let record = record.expect("it can be searched");
+        for (who, record) in records(&program) {
             let expected = (broken.clone(), truth.deadlock);
             assert_eq!(
                 found(&record),
@@ -247,7 +233,7 @@ fn compare(first: u64, programs: u64) -> [u64; 3] {
             seed: 0,
         };
         let net = program
-            .unfold(how, &options, &mut quietly())
+            .unfold(how, &Options::default(), &mut quietly())
             .expect("a net");
         let deadlock = found(&net.record).1;
         assert_eq!(deadlock, truth.deadlock, "a net, seed {seed}\n{text}");

@@ -222,13 +222,12 @@ fn explained(model: &Model, history: &[i128], order: &mut Vec<usize>) -> bool {
     let (result, seen) = rest.split_at(SLOTS);
     if order.len() < SLOTS {
         return (0..SLOTS).any(|slot| {
-            let fits = !order.contains(&slot) && {
+            !order.contains(&slot) && {
                 order.push(slot);
                 let found = explained(model, history, order);
                 order.pop();
                 found
-            };
-            fits
+            }
         });
     }
     let mut held = model.holds.to_vec();

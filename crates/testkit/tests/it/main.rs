@@ -1,10 +1,12 @@
 //! The integration tests of this crate, as one program: linking is most of what `cargo test` costs.
 
+mod channels;
 mod common;
 mod context;
 mod coverage;
 mod covers;
 mod engines;
+mod everything;
 mod ghosts;
 mod inputs;
 mod linear;

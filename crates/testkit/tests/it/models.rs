@@ -4,13 +4,13 @@
 
 use std::collections::BTreeSet;
 
-use crate::common::{finds_all_states, programs, search};
+use crate::common::{finds_all_states, in_three_files, programs, search};
 use crate::context::wrong;
 use crate::unfold::{fault, small_truth};
 use mazurka_core::Limits as SearchLimits;
 use mazurka_explore::{Algorithm, Goal, Search};
 use mazurka_testkit::oracle::{Answer, Limits, Truth, judge};
-use mazurka_testkit::swarm::{models, synchronised};
+use mazurka_testkit::swarm::{messages, models, synchronised};
 use mazurka_testkit::{
     Aspect, Dependence, Limit, Recording, States, Summary, every_state, machine, naive,
 };
@@ -18,12 +18,18 @@ use mazurka_testkit::{
 /// What the engines find, and what the oracle says, of one program.
 fn differences(text: &str, truth: &Truth) -> Option<Vec<String>> {
     let mut program = machine(text).unwrap_or_else(|why| panic!("{why}\n{text}"));
-    let found = naive(&mut program, Limit::default(), Dependence::Claimed).ok()?;
+    let found = naive(&mut program, Limit::default(), Dependence::Ends).ok()?;
     if found.lost {
         return None;
     }
     let mut all = against_oracle(&found, truth);
-    for algorithm in [Algorithm::Source, Algorithm::Optimal] {
+    for algorithm in [
+        Algorithm::Naive,
+        Algorithm::Sleep,
+        Algorithm::Dpor,
+        Algorithm::Source,
+        Algorithm::Optimal,
+    ] {
         let mut program = machine(text).unwrap_or_else(|why| panic!("{why}\n{text}"));
         let mut recording = Recording::default();
         let search = Search {
@@ -112,6 +118,27 @@ const MODELS: &[&str] = &[
     " << ",
     " >> ",
     "~(",
+];
+
+const MESSAGES: &[&str] = &[
+    "c ! ",
+    "c ? ",
+    "d ! ",
+    "d ? ",
+    "r[",
+    "len(c)",
+    "len(r[",
+    "try c ",
+    "try d ",
+    "select {",
+    "else |>",
+    "atomic {",
+    "|> c",
+    "relay()",
+    "for ",
+    "assume",
+    "chan d[..]",
+    "chan r[2][..4]",
 ];
 
 const SYNCHRONISED: &[&str] = &[
@@ -208,6 +235,11 @@ fn engines_and_oracle_agree_about_synchronisation() {
     agree(synchronised, SYNCHRONISED, 0, programs(500));
 }
 
+#[test]
+fn engines_and_oracle_agree_about_channels() {
+    agree(messages, MESSAGES, 0, programs(400));
+}
+
 /// Run with `cargo test --release -p mazurka-testkit --test it models:: -- --ignored --nocapture`;
 /// `MAZURKA_PROGRAMS=n` for more.
 #[test]
@@ -215,6 +247,7 @@ fn engines_and_oracle_agree_about_synchronisation() {
 fn engines_and_oracle_agree_for_long() {
     agree(models, MODELS, 100_000, programs(20_000));
     agree(synchronised, SYNCHRONISED, 100_000, programs(20_000));
+    agree(messages, MESSAGES, 100_000, programs(20_000));
 }
 
 /// The same program without operations on atomic variables, which the oracle does not know: each
@@ -331,20 +364,6 @@ process { y := 2 }
 process { select { y == 0 |> x := 7 [] true |> { await y == 2; x := 8 } } }";
     let truth = small_truth(text).expect("a small program");
     assert_eq!(fault(text, &truth), None);
-}
-
-/// A program whose declarations stand in two other files, one included by the other.
-fn in_three_files(text: &str) -> String {
-    let (head, processes) = text.split_at(text.find("\nprocess").expect("a process") + 1);
-    let lines: Vec<&str> = head.split_inclusive('\n').collect();
-    let (first, second) = lines.split_at(lines.len() / 2);
-    let main = format!("include \"lib/second.maz\" // the rest\n{processes}");
-    let read = &mut |name: &str| match name {
-        "lib/second.maz" => Ok(format!("include \"deep/first.maz\"\n{}", second.concat())),
-        "lib/deep/first.maz" => Ok(first.concat()),
-        other => Err(format!("there is no `{other}`")),
-    };
-    mazurka_lang::expand(&main, read)
 }
 
 #[test]

@@ -114,6 +114,62 @@ fn mazurka_gives_the_expected_answers() {
     }
 }
 
+/// The models of `examples/` that people really write, each with the folders of the pairs that are
+/// the model as it is and with its planted bug.
+const MODELS: [[&str; 3]; 12] = [
+    ["bounded-queue", "bounded-queue", "bounded-queue-if"],
+    ["msi", "msi", "msi-stale"],
+    ["raft-election", "raft-election", "raft-election-forgetful"],
+    [
+        "two-phase-commit",
+        "two-phase-commit",
+        "two-phase-commit-silence",
+    ],
+    [
+        "alternating-bit",
+        "alternating-bit",
+        "alternating-bit-blind",
+    ],
+    ["michael-scott", "michael-scott", "michael-scott-store"],
+    ["work-stealing", "work-stealing", "work-stealing-unasked"],
+    ["rwlock-upgrade", "rwlock-upgrade", "rwlock-upgrade-both"],
+    ["thread-pool", "thread-pool", "thread-pool-signal"],
+    ["paxos", "paxos", "paxos-stubborn"],
+    ["waiter", "waiter", "waiter-generous"],
+    ["bakery", "bakery", "bakery-hurried"],
+];
+
+#[test]
+fn the_models_of_the_examples_are_compared() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let processes = |path: PathBuf| {
+        let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path:?}: {e}"));
+        let lines = text.lines().filter(|line| !line.trim().starts_with("//"));
+        let text: Vec<&str> = lines.collect();
+        let text = text.join("\n");
+        let from = text.find("\nprocess").expect("a process");
+        (text[from..].trim().to_owned(), text)
+    };
+    for [example, right, wrong] in MODELS {
+        let (body, whole) = processes(root.join(format!("examples/{example}.maz")));
+        assert!(whole.contains("const BUG = 0"), "{example}");
+        for (folder, bug) in [(right, 0), (wrong, 1)] {
+            let (copy, text) = processes(root.join(format!("corpus/spin/{folder}/program.maz")));
+            assert_eq!(copy, body, "{folder}");
+            assert!(text.contains(&format!("const BUG = {bug}")), "{folder}");
+            let verified = expectations(
+                &std::fs::read_to_string(root.join(format!("corpus/spin/{folder}/program.pml")))
+                    .expect("a program"),
+            );
+            assert_eq!(
+                verified.contains(&Expected::Safety(None)),
+                bug == 0,
+                "{folder}"
+            );
+        }
+    }
+}
+
 /// Runs a command in a folder; none if it is not there.
 fn told(folder: &Path, program: &str, args: &[&str]) -> Option<String> {
     let output = Command::new(program)

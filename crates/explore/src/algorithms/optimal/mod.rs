@@ -571,6 +571,7 @@ impl<S: Set> Optimal<S> {
 }
 
 impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
+    const SEPARATES: bool = true;
     const UNIQUE: bool = true;
 
     #[inline]

@@ -185,6 +185,7 @@ impl<'a> Compiler<'a> {
                 || !program.temporal.is_empty()
                 || program.refinement.is_some(),
             guards: mazurka_core::Claims::new(),
+            ends: Vec::new(),
             late: Vec::new(),
             may_loop: false,
             begins: Vec::new(),
@@ -420,6 +421,7 @@ impl<'a> Compiler<'a> {
             waits: Waits::Never,
             wait: Wait::Never,
             joins: false,
+            ends: None,
             span: self.span,
             order: self.program.orders.get(&self.span).copied(),
         });

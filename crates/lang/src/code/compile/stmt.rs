@@ -36,6 +36,7 @@ impl<'a> Compiler<'a> {
     pub(super) fn stmt(&mut self, stmt: &'a Stmt) {
         self.forget_temporaries();
         let outer = self.span;
+        let first = self.here();
         self.span = stmt.span;
         match &stmt.kind {
             StmtKind::Skip => {}
@@ -200,7 +201,9 @@ impl<'a> Compiler<'a> {
             StmtKind::Assume(test) => {
                 let shared = self.shared.expr(test);
                 let action = Action::Assert("assume", test.clone());
-                self.simple(shared, action, |c| c.condition(test, Op::Assume, None));
+                let limit = self.program.limits.get(&stmt.span);
+                let op = limit.map_or(Op::Assume, |&most| Op::Limit(most));
+                self.simple(shared, action, |c| c.condition(test, op, None));
             }
             StmtKind::Leave(leave) => self.leave(*leave),
             StmtKind::Error(message) => {
@@ -210,6 +213,9 @@ impl<'a> Compiler<'a> {
                     .messages
                     .extend(message.iter().map(|m| (at, m.clone())));
             }
+        }
+        if let (StmtKind::Guard(..), Some(&end)) = (&stmt.kind, self.program.ends.get(&stmt.span)) {
+            self.code.ends.push((first..self.here(), end));
         }
         self.span = outer;
     }

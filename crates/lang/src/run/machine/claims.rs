@@ -12,12 +12,13 @@ use crate::run::{Piece, Plain, peek};
 #[inline(always)]
 pub(super) fn claims_of(
     code: &Code,
-    step: u32,
+    (step, separate): (u32, bool),
     locals: &[i64],
     operands: &mut Vec<i64>,
     into: &mut Claims,
 ) -> u32 {
     match &code.steps[step as usize].fixed {
+        _ if separate => claims_of_ends(code, step, locals, operands, into),
         Some(fixed) => {
             match fixed[..] {
                 [access] => into.push(access),
@@ -25,20 +26,43 @@ pub(super) fn claims_of(
             }
             step + 1
         }
-        None => claims_with(code, step, locals, operands, into),
+        None => claims_with(
+            code,
+            &code.steps[step as usize].claims,
+            locals,
+            operands,
+            into,
+        ),
     }
 }
 
-/// What a step claims that accesses elements of arrays.
-fn claims_with(
+/// The same where sends and receives claim different ends of a channel.
+#[inline(never)]
+fn claims_of_ends(
     code: &Code,
     step: u32,
     locals: &[i64],
     operands: &mut Vec<i64>,
     into: &mut Claims,
 ) -> u32 {
-    let info = &code.steps[step as usize];
-    for claim in &info.claims {
+    match &code.steps[step as usize].ends {
+        None => claims_of(code, (step, false), locals, operands, into),
+        Some(ends) => {
+            claims_with(code, &ends.claims, locals, operands, into);
+            0
+        }
+    }
+}
+
+/// What a step claims that accesses elements of arrays.
+fn claims_with(
+    code: &Code,
+    claims: &[Claim],
+    locals: &[i64],
+    operands: &mut Vec<i64>,
+    into: &mut Claims,
+) -> u32 {
+    for claim in claims {
         match *claim {
             Claim::Fixed(access) => add_claim(into, access),
             Claim::Element { kind, range, index } => {

@@ -39,21 +39,7 @@ impl Machine {
             log: Log::new(self.undo.len()),
             recorder: self.recorder.as_deref_mut(),
         };
-        let mut cpu = Cpu {
-            code: &self.code,
-            domain: &mut Numbers {
-                plain: Plain,
-                asked: &mut self.asked,
-                listener,
-            },
-            step: &mut step,
-            cells: &mut self.state.cells,
-            processes: &mut self.state.processes,
-            table: &mut self.table,
-            undo: &mut self.undo,
-            operands: &mut self.operands,
-            dirty: &mut self.dirty,
-        };
+        let mut cpu = cpu!(self, &mut step, listener);
         // Local work cannot block, nor choose.
         let started = cpu.start(ProcessId(process));
         debug_assert_eq!(started, Ok(()));

@@ -3,14 +3,17 @@
 use std::rc::Rc;
 
 use super::super::ast::{
-    Base, File, Init, Item, Name, Object, ObjectKind, Param, PropertyKind, Range, TemporalKind,
-    TypeExpr,
+    Base, Expr, ExprKind, File, Init, Item, Name, Object, ObjectKind, Param, PropertyKind, Range,
+    TemporalKind, TypeExpr,
 };
 use super::super::lexer::unescape;
 use super::super::token::Kind;
 use super::{Parse, Parser};
 use crate::check::hir::{Atomicity, Type};
 use mazurka_core::{Kind as Violation, Kinds};
+
+/// So many messages can wait in a channel without a capacity, unless the file says how many.
+const USUAL_LIMIT: u64 = 16;
 
 impl<'s> Parser<'s> {
     pub(super) fn file(&mut self) -> File<'s> {
@@ -100,7 +103,7 @@ impl<'s> Parser<'s> {
         kind(0).map(|(_, kind)| (*kind, 1))
     }
 
-    /// `semaphore s[3] = 1, t = 2`, `cond c, d`
+    /// `semaphore s[3] = 1, t = 2`, `cond c, d`, `chan c[..]: int`
     fn objects(&mut self, items: &mut Vec<Item<'s>>) -> Parse<()> {
         let Some((kind, words)) = self.object_here() else {
             return Err(self.not_an_item());
@@ -111,8 +114,19 @@ impl<'s> Parser<'s> {
         loop {
             let name = self.name("the name of what is declared")?;
             let mut dims = Vec::new();
-            while self.eat(Kind::LBracket) {
-                dims.push(self.expr()?);
+            let mut unbounded = None;
+            while unbounded.is_none() && self.eat(Kind::LBracket) {
+                if kind == ObjectKind::Channel && self.at(Kind::DotDot) {
+                    unbounded = Some(self.bump().span);
+                }
+                dims.push(match unbounded {
+                    Some(span) if self.at(Kind::RBracket) => Expr {
+                        kind: ExprKind::Int(USUAL_LIMIT),
+                        span,
+                        depth: 0,
+                    },
+                    _ => self.expr()?,
+                });
                 self.expect(Kind::RBracket, " after the size")?;
             }
             let counts = matches!(kind, ObjectKind::Semaphore | ObjectKind::Barrier);
@@ -154,6 +168,7 @@ impl<'s> Parser<'s> {
                 kind,
                 name,
                 dims,
+                unbounded,
                 value,
             }));
             if !self.eat(Kind::Comma) {

@@ -11,7 +11,7 @@ mod bounded;
 mod unbounded;
 
 use std::fmt;
-use std::panic::Location;
+use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 use std::sync::mpsc as real;
 use std::time::Duration;
 
@@ -54,6 +54,14 @@ mod send {
     unsafe impl<T: Send> Sync for SyncSender<T> {}
     unsafe impl<T: Send> Send for Receiver<T> {}
 }
+
+// As with std.
+impl<T> UnwindSafe for Sender<T> {}
+impl<T> RefUnwindSafe for Sender<T> {}
+impl<T> UnwindSafe for SyncSender<T> {}
+impl<T> RefUnwindSafe for SyncSender<T> {}
+impl<T> UnwindSafe for Receiver<T> {}
+impl<T> RefUnwindSafe for Receiver<T> {}
 
 /// Makes an unbounded channel: [`std::sync::mpsc::channel`].
 #[track_caller]

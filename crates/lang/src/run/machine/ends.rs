@@ -1,0 +1,77 @@
+//! What has made a send or a receive possible, where the two claim different ends of a channel.
+//!
+//! Message i is received after it is sent, and message i + capacity is sent after message i was
+//! received. Nothing else orders a send and a receive: where both are possible, each is after the
+//! other, at the same place in the channel, and the channel has the same messages. So of all events
+//! that a step waits for one is enough, because sends are ordered among themselves, and receives:
+//! with n messages a receive waits for the n-th send before it, and a send, where there is room for
+//! m, for the m-th receive. A step that may do anything else with the channel claims both ends.
+//! Such a step comes after all before it and before all after it, so nothing before it need be
+//! found.
+
+use mazurka_core::{Access, Enabling};
+
+use super::Machine;
+use crate::code::{Ends, Op, PureEnd};
+
+impl Machine {
+    /// Finds what has made the last step possible.
+    #[inline(never)]
+    pub(super) fn find_enabling(&mut self) {
+        let last = self.taken.len() - 1;
+        let Some(ends) = self.ends_of(last) else {
+            return;
+        };
+        let found: Vec<Enabling> = ends
+            .pure
+            .iter()
+            .filter_map(|end| self.enabling(last, end))
+            .collect();
+        self.run[last].enabled_by.extend(found);
+    }
+
+    /// What the step at a position does with channels.
+    fn ends_of(&self, at: usize) -> Option<&Ends> {
+        match self.code.ops[self.taken[at].pc as usize] {
+            Op::Mark(step) | Op::Open(step) => self.code.steps[step as usize].ends.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// What the last step has waited for at an end.
+    fn enabling(&self, last: usize, end: &PureEnd) -> Option<Enabling> {
+        let own = &self.run[last];
+        let counts = |access: &&Access| end.counts.contains(access.first);
+        let cell = own.touched.iter().find(counts)?.first;
+        let writes = |touched: &[Access]| touched.iter().any(|a| a.writes() && a.first == cell);
+        let now = self.state.cells[cell as usize];
+        let before = match (writes(&own.touched), end.sends) {
+            (false, _) => now,
+            (true, true) => now - 1,
+            (true, false) => now + 1,
+        };
+        let mut left = match end.sends {
+            true => i64::from(end.capacity) - before,
+            false => before,
+        };
+        for at in (0..last).rev() {
+            let event = &self.run[at];
+            if !writes(&event.touched) {
+                continue;
+            }
+            let mut ends = self.ends_of(at)?.pure.iter();
+            let other = ends.find(|other| other.counts.contains(cell))?;
+            left -= i64::from(other.sends != end.sends);
+            if left == 0 {
+                let process = event.process;
+                let made = self.state.processes[process.index()].registers.steps;
+                return (process != own.process).then_some(Enabling {
+                    process,
+                    number: event.number,
+                    back: made - event.number,
+                });
+            }
+        }
+        None
+    }
+}

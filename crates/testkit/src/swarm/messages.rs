@@ -1,0 +1,125 @@
+//! Programs that do little but send and receive: every way to do so, from several processes, into
+//! channels of one and two places and arrays of them, with all that looks at both ends.
+
+use crate::Rng;
+
+/// A random program with channels. The values sent are different, so orders can be seen.
+pub fn messages(seed: u64) -> String {
+    let rng = Rng::new(seed ^ 0x006d_6573_7361_6765);
+    Maker { rng, value: 0 }.program()
+}
+
+struct Maker {
+    rng: Rng,
+    value: usize,
+}
+
+impl Maker {
+    fn one(&mut self, all: &[&str]) -> String {
+        all[self.rng.below(all.len())].to_owned()
+    }
+
+    fn channel(&mut self) -> String {
+        let known = ["c", "c", "d", "r[0]", "r[1]", "r[me]", "r[x]"];
+        self.one(&known)
+    }
+
+    fn send(&mut self) -> String {
+        self.value += 1;
+        let value = match self.rng.below(8) {
+            0 => "l".to_owned(),
+            1 => "x".to_owned(),
+            2 => self.one(&["len(c)", "6 / l"]),
+            _ => self.value.to_string(),
+        };
+        format!("{} ! {value}", self.channel())
+    }
+
+    fn receive(&mut self) -> String {
+        let channel = self.channel();
+        // The oracle looks for the channel again when the message has been put where it goes.
+        let into = match &*channel {
+            "r[x]" => "l".to_owned(),
+            _ => self.one(&["l", "l", "l", "x", "y[0]", "y[l]"]),
+        };
+        format!("{channel} ? {into}")
+    }
+
+    fn operation(&mut self) -> String {
+        match self.rng.below(2) {
+            0 => self.send(),
+            _ => self.receive(),
+        }
+    }
+
+    fn condition(&mut self) -> String {
+        self.one(&[
+            "len(c) == 0",
+            "len(c) > 0",
+            "len(d) < 1",
+            "len(r[0]) == 1",
+            "x == 0",
+            "x > 0",
+            "l < 2",
+        ])
+    }
+
+    fn simple(&mut self) -> String {
+        self.one(&["x := x + 1", "y[0] := l", "x := 0", "skip", "l := x"])
+    }
+
+    fn statement(&mut self) -> String {
+        match self.rng.below(24) {
+            0 => format!("ok := try {}", self.operation()),
+            1 => format!("{} |> {}", self.condition(), self.operation()),
+            2 => format!("atomic {{ {}; {} }}", self.operation(), self.operation()),
+            3 => {
+                let (gate, other) = (self.operation(), self.condition());
+                let (one, two) = (self.simple(), self.simple());
+                let otherwise = self.one(&["", "[] else |> { skip }"]);
+                format!("select {{ {gate} |> {{ {one} }} [] {other} |> {{ {two} }} {otherwise} }}")
+            }
+            4 => format!("assert {}", self.condition()),
+            5 => format!("assume {}", self.condition()),
+            6 => format!("for i in 0..2 {{ {} }}", self.operation()),
+            7 => format!("if {} {{ {} }}", self.condition(), self.operation()),
+            8 => "relay()".to_owned(),
+            9 => {
+                let (one, two) = (self.operation(), self.operation());
+                format!("{one} <| {} |> {two}", self.condition())
+            }
+            10 | 11 => self.simple(),
+            12..=17 => self.send(),
+            _ => self.receive(),
+        }
+    }
+
+    fn program(&mut self) -> String {
+        let mut text = self.one(&["", "", "", "atomicity access\n"]);
+        text += &format!("chan c[{}]: int\n", 1 + self.rng.below(2));
+        text += &format!("chan d[{}]: int\n", self.one(&["1", "2", "3", ".."]));
+        text += &format!("chan r[2][{}]: int\n", self.one(&["1", "1", "2", "..4"]));
+        text += "var x: int = 0\nvar y: int[2] = 0\n";
+        text += "proc relay() { let t = 0; c ? t; d ! t + 1 }\n";
+        match self.rng.below(6) {
+            // The oracle looks at invariants over variables alone.
+            0 => text += "invariant x < 3\n",
+            1 => text += "ensures x < 3\n",
+            2 => text += "ensures len(d) == 0\n",
+            _ => {}
+        }
+        let processes = 2 + self.rng.below(2);
+        for me in 0..processes {
+            text += &format!(
+                "process {{\n  let me = {}; let l = 0; let ok = true;\n",
+                me % 2
+            );
+            for _ in 0..1 + self.rng.below(3) {
+                text += &format!("  {};\n", self.statement());
+            }
+            text += &self.one(&["", "  y[1] := l;\n", "  assert ok;\n"]);
+            text += "}\n";
+        }
+        text
+    }
+}

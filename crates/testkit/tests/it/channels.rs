@@ -1,0 +1,295 @@
+//! Sends and receives claim different ends of a channel: what is independent then, and how many
+//! traces there are, by a method that knows no claims.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+
+use crate::common::programs;
+use mazurka_core::{
+    Event, Execution, Fingerprint, Limits, ProcessId, Semantics, Status, dependent,
+};
+use mazurka_explore::{Algorithm, Findings, Goal, Search, Stateless, Workers};
+use mazurka_lang::Machine;
+use mazurka_testkit::swarm::messages;
+use mazurka_testkit::{Limit, Rng, Visit, every_run, machine};
+
+const ENGINES: [Algorithm; 5] = [
+    Algorithm::Naive,
+    Algorithm::Sleep,
+    Algorithm::Dpor,
+    Algorithm::Source,
+    Algorithm::Optimal,
+];
+
+fn searched(text: &str, algorithm: Algorithm) -> Findings {
+    let search = Search {
+        algorithm,
+        limits: Limits::default(),
+        goal: Goal::Everything,
+    };
+    let go_on = &mut |_: &_| ControlFlow::Continue(());
+    search.run(&mut machine(text).expect("a program"), go_on, &mut ())
+}
+
+fn repeat(program: &mut Machine, event: &Event) -> Option<Event> {
+    let outcomes: Vec<i64> = event.outcomes.iter().map(|outcome| outcome.value).collect();
+    program.step(event.process, &outcomes).ok().cloned()
+}
+
+/// An event without the cells of a channel that it has touched: messages are moved up.
+fn moved(event: &Event) -> Event {
+    Event {
+        touched: Vec::new(),
+        ..event.clone()
+    }
+}
+
+/// Independent neighbours can be swapped, with the same events and the same state, and whatever
+/// enables a step is one of the events before it.
+#[test]
+fn independent_neighbours_commute() {
+    let limit = Limit {
+        executions: 2_000,
+        ..Limit::default()
+    };
+    let mut crossed = 0;
+    for seed in 0..programs(150) {
+        let text = messages(seed);
+        let mut program = machine(&text).expect("a program");
+        program.separate_ends(true);
+        let _ = every_run(&mut program, limit, &mut |program, visit| {
+            let run = program.events();
+            if visit != Visit::Enter || run.len() < 2 {
+                return;
+            }
+            let depth = run.len();
+            let (one, other) = (run[depth - 2].clone(), run[depth - 1].clone());
+            for enabling in &other.enabled_by {
+                let made = run[..depth - 1].iter().rev();
+                let mut own = made.filter(|event| event.process == enabling.process);
+                let found = own.nth(enabling.back as usize - 1);
+                assert!(found.is_some_and(|event| enabling.is(event)), "{text}");
+            }
+            if dependent(&one, &other) {
+                return;
+            }
+            let state = program.fingerprint();
+            let touched = |event: &Event| event.touched.iter().any(|a| a.writes());
+            crossed += u64::from(touched(&one) && touched(&other));
+            program.back_to(depth - 2);
+            let swapped = repeat(program, &other).and_then(|first| {
+                let second = repeat(program, &one)?;
+                Some((moved(&first), moved(&second)))
+            });
+            let wanted = Some((moved(&other), moved(&one)));
+            assert_eq!(swapped, wanted, "events differ:\n{text}");
+            assert_eq!(program.fingerprint(), state, "states differ:\n{text}");
+            program.back_to(depth - 2);
+            assert_eq!(repeat(program, &one), Some(one), "not restored:\n{text}");
+            assert_eq!(
+                repeat(program, &other),
+                Some(other),
+                "not restored:\n{text}"
+            );
+        });
+    }
+    assert!(crossed > 100, "{crossed}");
+}
+
+/// A program whose processes only send different values and receive them into locals.
+fn plain(seed: u64) -> String {
+    let mut rng = Rng::new(seed);
+    let mut text = String::new();
+    for channel in ["a", "b"] {
+        text += &format!("chan {channel}[{}]: int\n", 1 + rng.below(2));
+    }
+    let mut value = 0;
+    for _ in 0..2 + rng.below(2) {
+        let mut body = vec!["let l0 = 0; let l1 = 0; let l2 = 0".to_owned()];
+        for at in 0..1 + rng.below(3) {
+            let channel = if rng.percent(60) { "a" } else { "b" };
+            value += 1;
+            body.push(match rng.percent(50) {
+                true => format!("{channel} ! {value}"),
+                false => format!("{channel} ? l{at}"),
+            });
+        }
+        // What was received is seen in the state.
+        text += &format!(
+            "process {{ {}; await l0 + l1 + l2 >= 0 }}\n",
+            body.join("; ")
+        );
+    }
+    text
+}
+
+/// The complete schedules of a program. Two are neighbours if two steps of different processes that
+/// follow each other are swapped, with the same state after them, and the first is possible after
+/// neither only because of the other. Returns the number of classes that this makes.
+fn classes(program: &mut Machine) -> usize {
+    let mut all: BTreeMap<Vec<ProcessId>, usize> = BTreeMap::new();
+    let mut open = vec![Vec::new()];
+    while let Some(schedule) = open.pop() {
+        follow(program, &schedule).expect("it was possible");
+        let processes = program.processes().in_order().to_vec();
+        let ready = |p: &ProcessId| program.status(*p) == Status::Ready;
+        let next: Vec<ProcessId> = processes.into_iter().filter(ready).collect();
+        if next.is_empty() {
+            all.insert(schedule, all.len());
+            continue;
+        }
+        open.extend(next.into_iter().map(|p| [&schedule[..], &[p]].concat()));
+    }
+    let schedules: Vec<Vec<ProcessId>> = all.keys().cloned().collect();
+    let mut class: Vec<usize> = (0..schedules.len()).collect();
+    fn root(class: &mut [usize], mut at: usize) -> usize {
+        while class[at] != at {
+            class[at] = class[class[at]];
+            at = class[at];
+        }
+        at
+    }
+    for schedule in &schedules {
+        for at in 1..schedule.len() {
+            let mut other = schedule.clone();
+            other.swap(at - 1, at);
+            let (Some(&one), Some(&two)) = (all.get(schedule), all.get(&other)) else {
+                continue;
+            };
+            let state =
+                |program: &mut Machine, schedule: &[ProcessId]| follow(program, &schedule[..=at]);
+            if state(program, schedule) == state(program, &other) {
+                let (one, two) = (root(&mut class, one), root(&mut class, two));
+                class[one] = two;
+            }
+        }
+    }
+    let roots: BTreeSet<usize> = (0..class.len()).map(|at| root(&mut class, at)).collect();
+    roots.len()
+}
+
+fn follow(program: &mut Machine, schedule: &[ProcessId]) -> Option<Fingerprint> {
+    program.back_to(0);
+    for &process in schedule {
+        program.step(process, &[]).ok()?;
+    }
+    Some(program.fingerprint())
+}
+
+/// Different values are sent, so two sends, and two receives, never commute by chance; what the
+/// states cannot tell apart is one trace.
+#[test]
+fn traces_are_the_classes_of_schedules() {
+    let (mut several, mut deadlocks) = (0, 0);
+    for seed in 0..programs(150) {
+        let text = plain(seed);
+        let wanted = classes(&mut machine(&text).expect("a program"));
+        for algorithm in ENGINES {
+            let found = searched(&text, algorithm);
+            let traces = found.counts.traces.unwrap_or(found.counts.executions);
+            assert_eq!(traces, wanted as u64, "seed {seed}, {algorithm}:\n{text}");
+            deadlocks += u64::from(found.counts.deadlocks > 0);
+        }
+        several += u64::from(wanted > 1);
+    }
+    assert!(several > 10 && deadlocks > 10, "{several} {deadlocks}");
+}
+
+#[test]
+fn workers_find_the_same() {
+    for seed in 0..programs(60) {
+        let text = messages(seed);
+        for algorithm in [Stateless::Optimal, Stateless::Source, Stateless::Naive] {
+            let search = Search {
+                algorithm,
+                limits: Limits::default(),
+                goal: Goal::Everything,
+            };
+            let workers = Workers {
+                count: 2,
+                programs: &|| machine(&text).expect("a program"),
+            };
+            let shared = search.share(&workers, &mut |_| ControlFlow::Continue(()));
+            let alone = searched(&text, Algorithm::Optimal);
+            let of = |found: &Findings| {
+                let counts = found.counts;
+                let traces = counts.traces.unwrap_or(counts.executions);
+                (
+                    traces,
+                    counts.deadlocks,
+                    counts.failures,
+                    counts.final_states,
+                )
+            };
+            assert_eq!(
+                of(&shared),
+                of(&alone),
+                "seed {seed}, {algorithm:?}:\n{text}"
+            );
+        }
+    }
+}
+
+fn executions(text: &str, algorithm: Algorithm) -> u64 {
+    searched(text, algorithm).counts.executions
+}
+
+/// One sender and one receiver have one trace, whatever the capacity.
+#[test]
+fn a_stream_is_one_trace() {
+    for capacity in 1..4 {
+        let text = format!(
+            "chan c[{capacity}]: int process {{ for i in 0..5 {{ c ! i }} }}
+             process {{ let l = 0; for i in 0..5 {{ c ? l; assert l == i }} }}"
+        );
+        for algorithm in [Algorithm::Source, Algorithm::Optimal, Algorithm::Sleep] {
+            assert_eq!(executions(&text, algorithm), 1, "{algorithm}: {text}");
+        }
+    }
+    // Two senders: the order of their messages. Two receivers: which of them gets the first.
+    let text = "chan c[2]: int process { c ! 1 } process { c ! 2 }
+                process { let l = 0; c ? l; c ? l }";
+    assert_eq!(executions(text, Algorithm::Optimal), 2);
+    let text = "chan c[2]: int process { c ! 1; c ! 2 } process { let l = 0; c ? l }
+                process { let k = 0; c ? k }";
+    assert_eq!(executions(text, Algorithm::Optimal), 2);
+}
+
+/// What looks at both ends sees the order of a send and a receive.
+#[test]
+fn both_ends_are_looked_at() {
+    let with = |third: &str| {
+        format!(
+            "chan c[2]: int var x: int = 0 process {{ c ! 1; c ! 2 }}
+             process {{ let l = 0; c ? l }} process {{ {third} }}"
+        )
+    };
+    assert_eq!(executions(&with("skip"), Algorithm::Optimal), 1);
+    // Before, between and after three steps, of which the last two have two orders.
+    assert_eq!(executions(&with("x := len(c)"), Algorithm::Optimal), 5);
+    let text = with("skip").replace("var x", "invariant len(c) < 3 var x");
+    assert_eq!(executions(&text, Algorithm::Optimal), 2);
+}
+
+/// Two processes that send before they receive, and one message too many each.
+#[test]
+fn deadlocks_are_found() {
+    let text = "chan a[1]: int chan b[1]: int
+        process { a ! 1; a ! 2; let x = 0; b ? x } process { b ! 1; b ! 2; let y = 0; a ? y }";
+    for algorithm in ENGINES {
+        let found = searched(text, algorithm);
+        assert_eq!(found.counts.deadlocks, 1, "{algorithm}");
+        assert_eq!(found.counts.final_states, 0, "{algorithm}");
+    }
+    // Who receives first decides whether the other one waits for ever.
+    let text = "chan a[2]: int process { a ! 1 } process { let l = 0; a ? l; a ! 2 }
+        process { let k = 0; a ? k }";
+    for algorithm in ENGINES {
+        let counts = searched(text, algorithm).counts;
+        assert_eq!(
+            (counts.deadlocks, counts.final_states),
+            (1, 1),
+            "{algorithm}"
+        );
+    }
+}
