@@ -264,7 +264,12 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
     where
         F: FnOnce(&T) -> &U,
     {
-        RwLockReadGuard::map(this.downgrade(), f)
+        let data: *const U = f(&this);
+        RwLockReadGuard {
+            data: data.cast_mut(),
+            held: this.downgrade().held,
+            marker: PhantomData,
+        }
     }
 
     /// The same if there is such a part; else returns the guard.
@@ -332,7 +337,12 @@ impl<T> OwnedRwLockWriteGuard<T> {
     where
         F: FnOnce(&T) -> &U,
     {
-        OwnedRwLockReadGuard::map(this.downgrade(), f)
+        let data: *const U = f(&this);
+        OwnedRwLockReadGuard {
+            data: data.cast_mut(),
+            held: this.downgrade().held,
+            marker: PhantomData,
+        }
     }
 
     /// The same if there is such a part; else returns the guard.

@@ -165,6 +165,11 @@ impl<T: Default> Default for Mutex<T> {
 
 impl<T: ?Sized + fmt::Debug> fmt::Debug for Mutex<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Mutex").finish_non_exhaustive()
+        let mut debug = f.debug_struct("Mutex");
+        match self.try_lock() {
+            Ok(guard) => debug.field("data", &&*guard),
+            Err(_) => debug.field("data", &format_args!("<locked>")),
+        };
+        debug.finish()
     }
 }

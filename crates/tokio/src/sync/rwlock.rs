@@ -236,6 +236,11 @@ impl<T: Default> Default for RwLock<T> {
 
 impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLock<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RwLock").finish_non_exhaustive()
+        let mut debug = f.debug_struct("RwLock");
+        match self.try_read() {
+            Ok(guard) => debug.field("data", &&*guard),
+            Err(_) => debug.field("data", &format_args!("<locked>")),
+        };
+        debug.finish()
     }
 }
