@@ -182,14 +182,17 @@ impl crate::world::World {
     /// Starts a new execution.
     pub(crate) fn begin(&mut self) {
         self.epoch += 1;
-        for thread in &mut self.threads {
+        for (at, thread) in self.threads.iter_mut().enumerate() {
             if let Some(mut coroutine) = thread.coroutine.take() {
                 // SAFETY: what is on its stack is C's, which has no destructors that must run, and
                 // our own frames there own nothing.
                 unsafe { coroutine.force_reset() };
             }
             thread.life = Life::Unborn;
-            thread.region.restore((0, 0), &[]);
+            // The first one keeps what constructors have allocated.
+            if at > 0 {
+                thread.region.restore((0, 0), &[]);
+            }
             thread
                 .region
                 .clean_stack(std::mem::replace(&mut thread.lowest, usize::MAX));

@@ -135,6 +135,13 @@ fn crashes_are_failures_with_a_line() {
             "{code}: {found:?}"
         );
     }
+    let early = two(
+        "int *q; void __attribute__((constructor)) init(void) { q = malloc(4); }",
+        "*q = 1;",
+        "",
+        "assert(*q == 1); free(q);",
+    );
+    assert!(early.is_right(), "{early:?}");
     let deep = found(
         "int depth(volatile int n) { volatile int a[64]; a[0] = n; return depth(n + 1) + a[0]; }\n\
                       int main(void) { return depth(0); }",
