@@ -236,6 +236,12 @@ pub enum Refused {
         "`spec object`: histories are decided where all values are known, by `mazurka check` and `mazurka explore`"
     )]
     Object,
+    /// The same, in a net that does not tell its returns apart.
+    #[error(
+        "`spec object`: in a contextual net one return may stand for two, since it does not tell \
+         which calls came before: say --net replicated or --net stateful"
+    )]
+    ContextualObject,
     /// Orders where they mean nothing.
     #[error("orders matter under a weak memory model only: say --memory rc11, ra or tso")]
     NoOrders,

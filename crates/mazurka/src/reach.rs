@@ -273,6 +273,7 @@ impl Program {
         options: &Options,
         watch: &mut Watch<'_>,
     ) -> Result<ReachRecord, Refused> {
+        self.tells_returns_apart(how.net.kind)?;
         let options = &options.started();
         let budget = Budget::new(&options.limits);
         let asked = Asked::new(&wanted.property, budget);

@@ -22,7 +22,7 @@ use mazurka_core::{
     Bound, Execution, Kind, Kinds, Narrator, ProcessId, Schedule, Semantics, StopReason, Verdict,
 };
 use mazurka_explore::{Drawing, Drawn, Findings, Observer, Unfolding};
-use mazurka_lang::{LastStep, Machine, SymbolicMachine};
+use mazurka_lang::{Code, LastStep, Machine, SymbolicMachine};
 use serde::{Deserialize, Serialize};
 
 use crate::evidence::Hurry;
@@ -92,6 +92,7 @@ impl Program {
         options: &Options,
         watch: &mut Watch<'_>,
     ) -> Result<UnfoldRecord, Refused> {
+        self.tells_returns_apart(wanted.kind)?;
         if let Some(program) = self.language.for_all() {
             let mut net = SymbolicNet::build(program, wanted, options, watch, &mut ())?;
             return Ok(self.symbolic_net_record(wanted, &mut net, watch));
@@ -105,8 +106,19 @@ impl Program {
         }))
     }
 
-    /// The same; every test goes to the sink as the record of a run, with the inputs that lead
-    /// there.
+    /// Whether a net of this kind has each return of an operation for itself. What a return shows
+    /// depends on the calls before it, and these are reads to it, which a contextual net leaves out
+    /// of its past.
+    pub(crate) fn tells_returns_apart(&self, kind: NetKind) -> Result<(), Refused> {
+        let object = |code: &Arc<Code>| code.program().linearizable.is_some();
+        match kind == NetKind::Contextual && self.language.maz().is_some_and(object) {
+            true => Err(Refused::ContextualObject),
+            false => Ok(()),
+        }
+    }
+
+    /// The same as [`unfold`](Program::unfold); every test goes to the sink as the record of a run,
+    /// with the inputs that lead there.
     pub fn unfold_tests(
         &self,
         wanted: Unfold,
@@ -114,6 +126,7 @@ impl Program {
         watch: &mut Watch<'_>,
         sink: TestSink<'_>,
     ) -> Result<UnfoldRecord, Refused> {
+        self.tells_returns_apart(wanted.kind)?;
         let mut tests = 0;
         let mut test = |schedule: Schedule, inputs: &[Binding]| {
             let options = Options {
@@ -234,6 +247,7 @@ impl Program {
         options: &Options,
         watch: &mut Watch<'_>,
     ) -> Result<(UnfoldRecord, Net), Refused> {
+        self.tells_returns_apart(wanted.kind)?;
         let small = |net: &Unfolding| match subject.draw(net).1.len() {
             events if events > MOST_EVENTS => Err(NetTooLarge { events }),
             _ => Ok(()),

@@ -135,7 +135,6 @@ mod tests {
             Bound::MaxSteps(1),
             Bound::MaxExecutions(1),
             Bound::MaxLocal(1),
-            Bound::MaxMessages(1),
             Bound::TimeLimit(1),
             Bound::MemoryLimit(1),
             Bound::AsPrinted,

@@ -213,9 +213,12 @@ fn commands_without_histories_refuse_them_by_name() {
     }
     // Nets find what the explorers find.
     for (add, code) in [(RIGHT, 0), (WRONG, 1)] {
-        for net in ["replicated", "contextual", "stateful"] {
+        for net in ["replicated", "stateful"] {
             let said = with_input(&["unfold", "-", "--net", net], &counter(add));
             assert_eq!(said.code, code, "{net}: {said:?}");
         }
+        let said = with_input(&["unfold", "-"], &counter(add));
+        assert_eq!(said.code, 3, "{said:?}");
+        assert!(said.err.contains("--net replicated"), "{said:?}");
     }
 }

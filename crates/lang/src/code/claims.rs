@@ -42,6 +42,7 @@ pub(crate) fn analyse(code: &mut Code, indices: &FxHashMap<u32, Index>) {
             blockers: Vec::new(),
             late: false,
             lost: false,
+            ghosts: !code.program.ghosts.is_empty(),
             channels: &channels,
             touched: Vec::new(),
         };
@@ -241,6 +242,8 @@ struct At {
     merged: bool,
     atomic: u32,
     returns: Vec<u32>,
+    /// Whether the step has left the procedure that it began in: other locals are there.
+    left: bool,
 }
 
 /// What may have happened on the ways to a place.
@@ -283,6 +286,9 @@ struct Walk<'a> {
     late: bool,
     /// Whether some call was not followed.
     lost: bool,
+    /// Whether there are ghosts, which belong to the step before them, whatever procedure that is
+    /// in.
+    ghosts: bool,
     channels: &'a [ChannelCells],
     /// The channels that it may touch, each with the index in `Code::ends` of the send or receive
     /// that does, if one does.
@@ -298,6 +304,7 @@ impl Walk<'_> {
             merged: false,
             atomic: 0,
             returns: Vec::new(),
+            left: false,
         };
         let mut work = vec![(start, Before::default())];
         while let Some((at, mut before)) = work.pop() {
@@ -392,8 +399,9 @@ impl Walk<'_> {
             }
             Op::UnlockAt(range) => self.element(AccessKind::Release, range, index),
             Op::SpawnBlock(_) | Op::SpawnCall(_) => {}
-            // A body starts with marks of its own: unless they are swallowed, the step ends here.
-            Op::Call(_) if !at.open && !at.merged && at.atomic == 0 => return,
+            // A body starts with marks of its own: unless they are swallowed, the step ends here,
+            // but for ghosts before the first mark.
+            Op::Call(_) if !self.ghosts && !at.open && !at.merged && at.atomic == 0 => return,
             Op::Call(procedure) if !self.follows(procedure, &at) => {
                 self.lost = true;
                 let body = self.body(procedure);
@@ -405,14 +413,36 @@ impl Walk<'_> {
             }
             Op::Return => match at.returns.pop() {
                 Some(pc) => at.pc = pc,
-                // The step leaves the procedure it began in: what follows is local work.
-                None => return,
+                // The step leaves the procedure it began in: what follows is local work, and
+                // ghosts, of any caller.
+                None => {
+                    if self.ghosts {
+                        at.left = true;
+                        self.leave(pc, at, Before { changed, outcome }, work);
+                    }
+                    return;
+                }
             },
             Op::Error | Op::End => return,
         }
         changed.sort_unstable();
         changed.dedup();
         work.push((at, Before { changed, outcome }));
+    }
+
+    /// Goes on behind every call of the procedure that an instruction returns from.
+    fn leave(&self, from: u32, at: At, before: Before, work: &mut Vec<(At, Before)>) {
+        // Procedures are compiled first, so their bodies have their numbers.
+        let procedure = self.code.bodies[from as usize];
+        for (pc, op) in self.code.ops.iter().enumerate() {
+            if *op == Op::Call(procedure) {
+                let behind = At {
+                    pc: pc as u32 + 1,
+                    ..at.clone()
+                };
+                work.push((behind, before.clone()));
+            }
+        }
     }
 
     /// Whether a call is followed. Of recursive ones only until the first turns out to be too deep.
@@ -518,7 +548,8 @@ impl Walk<'_> {
     /// over slots of the procedure that the step begins in, and none of them may have changed.
     fn fixed_index(&self, at: &At, changed: &[u32]) -> Option<u32> {
         let (snippet, slots) = self.indices.get(&at.pc)?.local.as_ref()?;
-        let fixed = at.returns.is_empty() && !slots.iter().any(|slot| changed.contains(slot));
+        let own = at.returns.is_empty() && !at.left;
+        let fixed = own && !slots.iter().any(|slot| changed.contains(slot));
         fixed.then_some(*snippet)
     }
 

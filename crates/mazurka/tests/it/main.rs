@@ -8,6 +8,7 @@ mod corpus;
 mod coverage;
 mod engines;
 mod estimate;
+mod ghosts;
 mod inputs;
 mod limits;
 mod orders;

@@ -147,15 +147,18 @@ fn the_models_of_the_examples_are_compared() {
         let lines = text.lines().filter(|line| !line.trim().starts_with("//"));
         let text: Vec<&str> = lines.collect();
         let text = text.join("\n");
-        let from = text.find("\nprocess").expect("a process");
-        (text[from..].trim().to_owned(), text)
+        let from = text.find("\nprocess");
+        (from.map(|from| text[from..].trim().to_owned()), text)
     };
     for [example, right, wrong] in MODELS {
         let (body, whole) = processes(root.join(format!("examples/{example}.maz")));
         assert!(whole.contains("const BUG = 0"), "{example}");
         for (folder, bug) in [(right, 0), (wrong, 1)] {
             let (copy, text) = processes(root.join(format!("corpus/spin/{folder}/program.maz")));
-            assert_eq!(copy, body, "{folder}");
+            // The pairs have processes where an example has an object and its clients.
+            if body.is_some() {
+                assert_eq!(copy, body, "{folder}");
+            }
             assert!(text.contains(&format!("const BUG = {bug}")), "{folder}");
             let verified = expectations(
                 &std::fs::read_to_string(root.join(format!("corpus/spin/{folder}/program.pml")))
