@@ -57,21 +57,20 @@ impl<T> UnsafeCell<T> {
         std::mem::forget(self.meta);
         self.inner.into_inner()
     }
+
+    /// Returns a pointer to the value in the cell that a pointer points to, as
+    /// [`get`](Self::get) does. Unlike in std the value must have a size.
+    pub const fn raw_get(this: *const Self) -> *mut T {
+        // std's cell is laid out as the value in it.
+        let inside = std::mem::offset_of!(Self, inner);
+        this.wrapping_byte_add(inside).cast::<T>().cast_mut()
+    }
 }
 
 impl<T: ?Sized> UnsafeCell<T> {
     /// Returns a pointer to the value. Accesses through it are not checked.
     pub const fn get(&self) -> *mut T {
         self.inner.get()
-    }
-
-    /// The same for a pointer to a cell.
-    pub const fn raw_get(this: *const Self) -> *mut T {
-        // SAFETY: a place within the cell is named and not read, so no reference to it is made; std
-        // asks for a pointer that is as good.
-        #[allow(unsafe_code)]
-        let inner = unsafe { &raw const (*this).inner };
-        std::cell::UnsafeCell::raw_get(inner)
     }
 
     /// Returns the value. The exclusive borrow excludes all other threads.

@@ -318,3 +318,10 @@ fn both_do_the_same() {
     // executions.
     assert_eq!(again.lock().unwrap()[2..], expected[2..]);
 }
+
+#[test]
+fn a_raw_pointer_to_a_cell_leads_to_its_value() {
+    let cell = mazurka_rt::cell::UnsafeCell::new(7u64);
+    let inside = mazurka_rt::cell::UnsafeCell::raw_get(&raw const cell);
+    assert_eq!(inside, cell.get());
+}
