@@ -1,6 +1,6 @@
 //! Programs under a memory model: their accesses become events of an execution graph.
 //!
-//! `mazurka-memory` decides what each access gives; a thread announces one ([`act`]) and is
+//! `mazurka-memory` decides what each access gives; a thread announces one (`act`) and is
 //! suspended until the engine answers. Addresses are the same in every run, so the value of a
 //! location is what the program keeps there. Threads are answered in an order that extends
 //! po ∪ rf, so plain memory holds the only value that a race-free read can have.
