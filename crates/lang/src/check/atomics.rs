@@ -1,7 +1,7 @@
 //! Operations on atomic variables: `x.load(acquire)`, `x.fetch_add(1, relaxed)`, `fence(seq_cst)`.
 //!
 //! They are lowered to the core: a `load` is a read, a `store` an assignment, an update an `atomic`
-//! block over one location, and a fence an empty one. How much each orders is noted beside the
+//! block that writes one location, and a fence an empty one. How much each orders is noted beside the
 //! program ([`Program::orders`](hir::Program::orders)), where only weak memory models look.
 
 use mazurka_core::{AccessOrder, MemoryOrder};
@@ -10,7 +10,7 @@ use mazurka_diagnostics::{Diagnostic, Span};
 use super::Wanted;
 use super::body::{Body, Meaning};
 use super::types::{Ty, Typed};
-use crate::check::hir::{self, BinaryOp, Expr, ExprKind, Place, Stmt, StmtKind, Type};
+use crate::check::hir::{self, Atomicity, BinaryOp, Expr, ExprKind, Place, Stmt, StmtKind, Type};
 use crate::syntax::ast::{self, Name};
 
 /// What an operation does.
@@ -297,7 +297,8 @@ impl<'s> Body<'_, 's> {
         false
     }
 
-    /// An update: what it needs is computed before, and then it reads and writes in one step.
+    /// An update reads and writes in one step. What its arguments read is read in that step, too,
+    /// or with `atomicity access` in steps before it.
     fn update(
         &mut self,
         target: Target<'_, 's>,
@@ -322,10 +323,14 @@ impl<'s> Body<'_, 's> {
             .collect();
         let old = local(self.hidden("old", ty), ty, span);
         let stmt = |kind| Stmt { kind, span };
-        let mut body = vec![stmt(StmtKind::Let(
+        let mut body = match self.c.program.atomicity {
+            Atomicity::Statement => std::mem::take(&mut before),
+            Atomicity::Access => Vec::new(),
+        };
+        body.push(stmt(StmtKind::Let(
             local_id(&old),
             vec![read(&place, ty, span)],
-        ))];
+        )));
         let assign = |value| stmt(StmtKind::Assign(vec![place.clone()], vec![value]));
         let combined = |op, b: &Expr, ty| binary(op, &old, b, ty);
         let result = match operation.verb {

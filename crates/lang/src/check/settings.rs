@@ -38,7 +38,9 @@ impl Checker<'_> {
             let given = match read(value) {
                 Some(given) => given,
                 None => {
-                    self.no_value(name, value);
+                    let help =
+                        format!("write `--set {name}=1`, or `--set {name}=[1,2]` for an array");
+                    self.no_value(name, value, help);
                     Given::Poison
                 }
             };
@@ -46,13 +48,26 @@ impl Checker<'_> {
         }
     }
 
-    fn no_value(&mut self, name: &str, value: &str) {
+    fn no_value(&mut self, name: &str, value: &str, help: String) {
         self.setting_mistake(
             "M0502",
             format!("`--set {name}={value}`: this is not a value"),
             "expected a number, `true`, `false` or a member of an `enum`",
-            format!("write `--set {name}=1`, or `--set {name}=[1,2]` for an array"),
+            help,
         );
+    }
+
+    /// What to write for a name of the file where a word is none of its values.
+    fn values_of(&self, name: &str) -> String {
+        let var = self.program.vars.iter().find(|var| var.name == name);
+        match var.map(|var| var.ty) {
+            Some(Type::Enum(id)) => {
+                let members = &self.program.enums[usize::from(id)].members;
+                format!("write one of {}", members.join(", "))
+            }
+            Some(Type::Bool) => format!("write `--set {name}=true` or `--set {name}=false`"),
+            _ => format!("write `--set {name}=1`, or `--set {name}=[1,2]` for an array"),
+        }
     }
 
     fn setting_mistake(&mut self, code: &'static str, message: String, label: &str, help: String) {
@@ -77,7 +92,7 @@ impl Checker<'_> {
                 _ => None,
             });
             if let Some(unknown) = unknown {
-                self.no_value(&name, unknown);
+                self.no_value(&name, unknown, self.values_of(&name));
                 self.settings.insert(name.clone(), Given::Poison);
             }
             let known = self.globals.get(name.as_str()).map(|(global, _)| *global);
@@ -94,7 +109,12 @@ impl Checker<'_> {
                     "M0501",
                     format!("`--set {name}`: this is {}", other.describe()),
                     "only a `const` or a `var` can be set",
-                    "remove this setting".to_owned(),
+                    match other {
+                        Global::Record(_) => {
+                            format!("set its fields, as in `--set {name}.FIELD=1`")
+                        }
+                        _ => "remove this setting".to_owned(),
+                    },
                 ),
                 None if self.tainted.contains(name.as_str()) => {}
                 None => {
@@ -226,17 +246,23 @@ impl Checker<'_> {
             }
             // A list may be flat, whatever dimensions there are.
             (Given::List(items), Some(len))
-                if values.len() != len as usize
-                    || (dims.as_ref() != Some(&shape.dims) && items.len() != len as usize) =>
+                if dims.as_ref() != Some(&shape.dims)
+                    && !(items.len() == len as usize
+                        && items.iter().all(|item| matches!(item, Given::One(_)))) =>
             {
+                let (found, label) = if values.len() == len as usize {
+                    ("and the list another form".to_owned(), "other rows")
+                } else {
+                    (
+                        format!("the list {}", values.len()),
+                        "a list of another length",
+                    )
+                };
                 self.setting_mistake(
                     "M0504",
-                    format!(
-                        "`--set {name}`: the array has {len} elements, the list {}",
-                        values.len()
-                    ),
-                    "a list of another length",
-                    format!("give {len} values, or one for all: `--set {name}=0`"),
+                    format!("`--set {name}`: the array has {len} elements, {found}"),
+                    label,
+                    form(name, shape),
                 );
                 return None;
             }
@@ -277,6 +303,22 @@ impl Checker<'_> {
             bits.push(stored(number));
         }
         Some(bits)
+    }
+}
+
+/// How the values of an array are given.
+fn form(name: &str, shape: &Shape) -> String {
+    let len = shape.elements().unwrap_or(1);
+    match &shape.dims[..] {
+        [rows, inner @ ..] if !inner.is_empty() => format!(
+            "give {rows} lists of {} each, {len} values in one list, or one for all: `--set {name}=0`",
+            inner
+                .iter()
+                .map(u32::to_string)
+                .collect::<Vec<_>>()
+                .join(" times "),
+        ),
+        _ => format!("give {len} values, or one for all: `--set {name}=0`"),
     }
 }
 

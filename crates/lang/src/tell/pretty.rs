@@ -165,6 +165,10 @@ impl Scope<'_> {
             Action::Let(name, values) if name.starts_with("$result") => {
                 format!("let result = {}", self.list(values))
             }
+            // What an operation reads before its step.
+            Action::Let(name, values) if name.starts_with("$operand") => {
+                format!("argument {}", self.list(values))
+            }
             // What a `match` is about.
             Action::Let(name, values) if name.starts_with('$') => {
                 format!("match {}", self.list(values))

@@ -182,3 +182,27 @@ process b { write_lock(l[0]) }";
         .collect();
     assert_eq!(held, ["0 l[1]", "1 l[0]", "0 m"]);
 }
+
+#[test]
+fn an_operation_returns_any_expression() {
+    for value in ["-1", "(0)", "(1) + 1", "if x == 0 then 1 else 2", "-(x)"] {
+        machine(&format!(
+            "var x: int = 0 op get(): int {{ return {value} }}
+spec object for 1 clients of 1 operation {{ op get(): int {{ return {value_of} }} }}",
+            value_of = value.replace('x', "0")
+        ));
+    }
+}
+
+#[test]
+fn an_update_reads_its_arguments_in_its_step() {
+    let update = "var t: atomic int = 0 var x: int = 2
+process { let ok = t.compare_exchange(x - 2, x) }";
+    assert_eq!(
+        labels(update, "0"),
+        ["let ok = t.compare_exchange(x - 2, x)"]
+    );
+    let access = labels(&format!("atomicity access {update}"), "0 0 0");
+    assert_eq!(access.len(), 3, "{access:?}");
+    assert!(access[0].contains("read x"), "{access:?}");
+}

@@ -602,18 +602,21 @@ impl<'s> Parser<'s> {
         };
         let (_, leave) = Leave::ALL.iter().find(|(word, _)| *word == text)?;
         let next = self.kind_after(1);
-        let is_name = continues_expression(next)
-            || matches!(
-                next,
-                Kind::Assign
-                    | Kind::Equals
-                    | Kind::Comma
-                    | Kind::LParen
-                    | Kind::Dot
-                    | Kind::Guard
-                    | Kind::GuardLoop
-            )
-            || next == Kind::LBracket && !self.separates(self.pos + 1);
+        // In an operation a value may follow: `return -1`, `return (x)`.
+        let gives = self.in_operation && *leave == Leave::Procedure && next.opens_expression();
+        let is_name = !gives
+            && (continues_expression(next)
+                || matches!(
+                    next,
+                    Kind::Assign
+                        | Kind::Equals
+                        | Kind::Comma
+                        | Kind::LParen
+                        | Kind::Dot
+                        | Kind::Guard
+                        | Kind::GuardLoop
+                )
+                || next == Kind::LBracket && !self.separates(self.pos + 1));
         (!is_name).then_some(*leave)
     }
 
