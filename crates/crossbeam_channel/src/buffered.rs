@@ -59,7 +59,7 @@ impl<T> Buffered<T> {
                 waiting: [0; 2],
                 watchers: [Vec::new(), Vec::new()],
             }),
-            bells: [Condvar::new(), Condvar::new()],
+            bells: [Condvar::steady(), Condvar::steady()],
         }
     }
 

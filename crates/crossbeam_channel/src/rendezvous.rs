@@ -60,7 +60,7 @@ impl<T> Packet<T> {
     fn new(content: Content<T>) -> Arc<Self> {
         Arc::new(Self {
             content: Mutex::new(content),
-            bell: Condvar::new(),
+            bell: Condvar::steady(),
         })
     }
 
@@ -121,10 +121,14 @@ impl<T> Packet<T> {
         }
     }
 
-    /// Notes that the other side is gone.
+    /// Notes that the other side is gone, if the thread can be claimed: it must not put a message
+    /// here in between.
     #[track_caller]
-    fn cancel(&self) {
+    fn cancel(&self, claim: impl FnOnce() -> bool) {
         let mut content = self.lock();
+        if !claim() {
+            return;
+        }
         let message = match std::mem::replace(&mut *content, Content::Gone(None)) {
             Content::Full(message) => Some(message),
             _ => None,
@@ -235,8 +239,8 @@ impl<T> Rendezvous<T> {
     pub fn hang_up(&self, side: Side) {
         let mut state = self.lock();
         state.gone[side as usize] = true;
-        while let Some(packet) = state.partner(side.other()) {
-            packet.cancel();
+        while let Some(party) = state.parties[side.other() as usize].pop_front() {
+            party.packet.cancel(|| party.claim());
         }
     }
 
