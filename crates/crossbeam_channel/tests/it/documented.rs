@@ -147,6 +147,40 @@ fn a_loop_of_timeouts_ends() {
     }
 }
 
+#[test]
+fn a_loop_of_attempts_ends() {
+    for capacity in [0, 1] {
+        let (found, deadlock) = outcomes(move || {
+            let (s, r) = bounded(capacity);
+            thread::spawn(move || s.send(7));
+            loop {
+                match r.try_recv() {
+                    Ok(message) => break message,
+                    Err(_) => thread::yield_now(),
+                }
+            }
+        });
+        assert_eq!((found, deadlock), (vec![7], false), "capacity {capacity}");
+        let (found, deadlock) = outcomes(move || {
+            let (s, r) = bounded(capacity);
+            if capacity > 0 {
+                s.send(1).unwrap();
+            }
+            let receives =
+                thread::spawn(move || (r.recv().is_ok(), capacity > 0 && r.recv().is_ok()));
+            while s.try_send(2).is_err() {
+                thread::yield_now();
+            }
+            receives.join().unwrap()
+        });
+        assert_eq!(
+            (found, deadlock),
+            (vec![(true, capacity > 0)], false),
+            "capacity {capacity}"
+        );
+    }
+}
+
 /// "If the channel is zero-capacity, this method will wait for a receive operation to appear on the
 /// other side of the channel."
 #[test]
