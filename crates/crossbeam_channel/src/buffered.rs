@@ -59,7 +59,7 @@ impl<T> Buffered<T> {
                 waiting: [0; 2],
                 watchers: [Vec::new(), Vec::new()],
             }),
-            bells: [Condvar::new(), Condvar::new()],
+            bells: [Condvar::steady(), Condvar::steady()],
         }
     }
 
@@ -146,11 +146,14 @@ impl<T> Buffered<T> {
     #[track_caller]
     pub fn try_recv(&self) -> Result<T, TryRecvError> {
         let mut state = self.lock();
-        match self.pop(&mut state) {
-            Some(message) => Ok(message),
-            None if state.gone[Side::Send as usize] => Err(TryRecvError::Disconnected),
-            None => Err(TryRecvError::Empty),
+        // An attempt in vain changes nothing, so that a thread that tries again and again spins.
+        if state.queue.is_empty() {
+            return Err(match state.gone[Side::Send as usize] {
+                true => TryRecvError::Disconnected,
+                false => TryRecvError::Empty,
+            });
         }
+        self.pop(&mut state).ok_or(TryRecvError::Empty)
     }
 
     #[track_caller]

@@ -13,6 +13,7 @@ use crate::error::{
     RecvError, RecvTimeoutError, SendError, SendTimeoutError, TryRecvError, TrySendError,
 };
 use crate::rendezvous::{Packet, Rendezvous};
+use crate::select::Select;
 use crate::wait::{Wait, Watcher};
 
 /// The two sides of a channel.
@@ -65,9 +66,20 @@ enum Flavor<T> {
     Rendezvous(Rendezvous<T>),
 }
 
+/// Where messages come from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Source {
+    /// From senders, and no more when they are gone.
+    Senders,
+    /// From a clock, which is never gone.
+    Clock,
+    Nowhere,
+}
+
 /// A channel.
 pub(crate) struct Channel<T> {
     flavor: Flavor<T>,
+    source: Source,
     /// What is reserved for selected operations, by ticket. Each ticket is used by one thread, so
     /// this is no shared object of the model.
     reserved: std::sync::Mutex<HashMap<u64, Reserved<T>>>,
@@ -85,19 +97,22 @@ pub(crate) trait Selectable {
     fn forget(&self, ticket: u64);
     /// Goes on after the operation has claimed the thread. Returns whether it was possible.
     fn claimed(&self, side: Side, ticket: u64) -> bool;
+    /// Whether a message passes only when both sides are there.
+    fn meets(&self) -> bool;
     /// Tells channels apart.
     fn address(&self) -> *const ();
 }
 
 impl<T> Channel<T> {
     #[track_caller]
-    fn new(capacity: Option<usize>) -> Arc<Self> {
+    fn new(capacity: Option<usize>, source: Source) -> Arc<Self> {
         let flavor = match capacity {
             Some(0) => Flavor::Rendezvous(Rendezvous::new()),
             _ => Flavor::Buffered(Buffered::new(capacity)),
         };
         Arc::new(Self {
             flavor,
+            source,
             reserved: std::sync::Mutex::default(),
         })
     }
@@ -140,6 +155,9 @@ impl<T> Channel<T> {
 
     #[track_caller]
     fn hang_up(&self, side: Side) {
+        if side == Side::Send && self.source == Source::Clock {
+            return;
+        }
         match &self.flavor {
             Flavor::Buffered(channel) => channel.hang_up(side),
             Flavor::Rendezvous(channel) => channel.hang_up(side),
@@ -156,6 +174,7 @@ impl<T> Channel<T> {
 
     fn capacity(&self) -> Option<usize> {
         match &self.flavor {
+            _ if self.source == Source::Nowhere => Some(0),
             Flavor::Buffered(channel) => channel.capacity,
             Flavor::Rendezvous(_) => Some(0),
         }
@@ -220,6 +239,10 @@ impl<T> Selectable for Channel<T> {
         }
     }
 
+    fn meets(&self) -> bool {
+        matches!(self.flavor, Flavor::Rendezvous(_))
+    }
+
     fn address(&self) -> *const () {
         std::ptr::from_ref(self).cast()
     }
@@ -250,8 +273,8 @@ pub struct Sender<T>(Arc<Sending<T>>);
 pub struct Receiver<T>(Arc<Receiving<T>>);
 
 #[track_caller]
-fn ends<T>(capacity: Option<usize>) -> (Sender<T>, Receiver<T>) {
-    let channel = Channel::new(capacity);
+fn ends<T>(capacity: Option<usize>, source: Source) -> (Sender<T>, Receiver<T>) {
+    let channel = Channel::new(capacity, source);
     let receiving = Receiving(channel.clone());
     (
         Sender(Arc::new(Sending(channel))),
@@ -263,32 +286,38 @@ fn ends<T>(capacity: Option<usize>) -> (Sender<T>, Receiver<T>) {
 /// receiver are both there.
 #[track_caller]
 pub fn bounded<T>(cap: usize) -> (Sender<T>, Receiver<T>) {
-    ends(Some(cap))
+    ends(Some(cap), Source::Senders)
 }
 
 /// Makes a channel with room for any number of messages.
 #[track_caller]
 pub fn unbounded<T>() -> (Sender<T>, Receiver<T>) {
-    ends(None)
+    ends(None, Source::Senders)
 }
 
 /// Makes the receiving end of a channel that no message ever passes.
 #[track_caller]
 pub fn never<T>() -> Receiver<T> {
-    Receiver(Arc::new(Receiving(Channel::new(None))))
+    Receiver(Arc::new(Receiving(Channel::new(None, Source::Nowhere))))
 }
 
 /// Makes the receiving end of a channel that one message passes after a time: in a model at any
-/// moment, by a thread of its own.
+/// moment, by a thread of its own. The channel is never disconnected.
 #[track_caller]
 pub fn after(duration: Duration) -> Receiver<Instant> {
-    let (sender, receiver) = bounded(1);
-    let start = Instant::now();
+    // A moment that cannot be told never comes.
+    Instant::now().checked_add(duration).map_or_else(never, at)
+}
+
+/// The same for a moment.
+#[track_caller]
+pub fn at(when: Instant) -> Receiver<Instant> {
+    let (sender, receiver) = ends(Some(1), Source::Clock);
     thread::spawn(move || {
         if !facade::in_model() {
-            std::thread::sleep(duration);
+            std::thread::sleep(when.saturating_duration_since(Instant::now()));
         }
-        _ = sender.send(start + duration);
+        _ = sender.send(when);
     });
     receiver
 }
@@ -319,6 +348,14 @@ impl<T> Sender<T> {
     /// Sends a message; waits until the time is over.
     #[track_caller]
     pub fn send_timeout(&self, msg: T, timeout: Duration) -> Result<(), SendTimeoutError<T>> {
+        if self.channel().meets() {
+            let mut select = Select::new();
+            select.send(self);
+            return match select.select_timeout(timeout) {
+                Ok(selected) => Ok(selected.send(self, msg)?),
+                Err(_) => Err(SendTimeoutError::Timeout(msg)),
+            };
+        }
         let message = std::cell::Cell::new(Some(msg));
         let sent = facade::until_timeout("send_timeout", timeout, || {
             let msg = message.take().expect("it comes back if it is not sent");
@@ -374,6 +411,14 @@ impl<T> Receiver<T> {
     /// Waits for a message until the time is over.
     #[track_caller]
     pub fn recv_timeout(&self, timeout: Duration) -> Result<T, RecvTimeoutError> {
+        if self.channel().meets() {
+            let mut select = Select::new();
+            select.recv(self);
+            return match select.select_timeout(timeout) {
+                Ok(selected) => Ok(selected.recv(self)?),
+                Err(_) => Err(RecvTimeoutError::Timeout),
+            };
+        }
         let received = facade::until_timeout("recv_timeout", timeout, || match self.try_recv() {
             Ok(message) => Some(Ok(message)),
             Err(TryRecvError::Disconnected) => Some(Err(RecvTimeoutError::Disconnected)),
@@ -428,7 +473,9 @@ macro_rules! ends {
 
                 /// Whether both belong to one channel.
                 pub fn same_channel(&self, other: &Self) -> bool {
-                    std::ptr::eq(self.channel(), other.channel())
+                    let (one, other) = (self.channel(), other.channel());
+                    let never = |channel: &Channel<T>| channel.source == Source::Nowhere;
+                    std::ptr::eq(one, other) || (never(one) && never(other))
                 }
             }
 

@@ -26,12 +26,9 @@
 //!
 //! What is different:
 //! - Time does not pass in a model: a timeout may end at any moment. `after` sends at any moment.
-//! - A thread that offers a message to a channel without room and gives up after a time is not seen
-//!   by threads that try in the meantime (`try_recv` beside `send_timeout`, and the other way
-//!   around).
 //! - `send` in a `select!` takes its place in the queue when the message is known, not when it is
 //!   selected.
-//! - Missing, so that a use does not compile: `tick`, `at`, and `Select::ready` with its kin.
+//! - Missing, so that a use does not compile: `tick`, and `Select::ready` with its kin.
 
 mod buffered;
 mod channel;
@@ -41,7 +38,9 @@ mod rendezvous;
 mod select;
 mod wait;
 
-pub use channel::{IntoIter, Iter, Receiver, Sender, TryIter, after, bounded, never, unbounded};
+pub use channel::{
+    IntoIter, Iter, Receiver, Sender, TryIter, after, at, bounded, never, unbounded,
+};
 pub use error::{
     RecvError, RecvTimeoutError, SelectTimeoutError, SendError, SendTimeoutError, TryRecvError,
     TrySelectError, TrySendError,

@@ -83,7 +83,8 @@ macro_rules! __select {
     // Bodies run after the `Select` and its borrows are gone.
     (@run ($new:expr) ($(($kind:ident ($end:expr) ($($message:expr)?) $name:pat, $body:expr))*) $default:tt) => {
         $crate::__select!(@number ($new) () ($(($kind ($end) ($($message)?) $name, $body))*) $default
-            zero one two three four five six seven eight nine ten eleven)
+            a0 a1 a2 a3 a4 a5 a6 a7 a8 a9 a10 a11 a12 a13 a14 a15 a16 a17 a18 a19 a20 a21 a22 a23 a24 a25
+            a26 a27 a28 a29 a30 a31)
     };
     (@number $new:tt ($($done:tt)*) () $default:tt $($unused:ident)*) => {
         $crate::__select!(@emit $new ($($done)*) $default)

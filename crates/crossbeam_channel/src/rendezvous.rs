@@ -60,7 +60,7 @@ impl<T> Packet<T> {
     fn new(content: Content<T>) -> Arc<Self> {
         Arc::new(Self {
             content: Mutex::new(content),
-            bell: Condvar::new(),
+            bell: Condvar::steady(),
         })
     }
 
@@ -121,10 +121,14 @@ impl<T> Packet<T> {
         }
     }
 
-    /// Notes that the other side is gone.
+    /// Notes that the other side is gone, if the thread can be claimed: it must not put a message
+    /// here in between.
     #[track_caller]
-    fn cancel(&self) {
+    fn cancel(&self, claim: impl FnOnce() -> bool) {
         let mut content = self.lock();
+        if !claim() {
+            return;
+        }
         let message = match std::mem::replace(&mut *content, Content::Gone(None)) {
             Content::Full(message) => Some(message),
             _ => None,
@@ -136,6 +140,11 @@ impl<T> Packet<T> {
 }
 
 impl<T> State<T> {
+    /// Whether no thread of this side waits.
+    fn is_alone(&self, side: Side) -> bool {
+        self.parties[side as usize].is_empty()
+    }
+
     /// Claims a thread of this side that waits, and returns its packet.
     #[track_caller]
     fn partner(&mut self, side: Side) -> Option<Arc<Packet<T>>> {
@@ -199,6 +208,10 @@ impl<T> Rendezvous<T> {
         if state.gone[Side::Receive as usize] {
             return Err(TrySendError::Disconnected(message));
         }
+        // An attempt in vain changes nothing, so that a thread that tries again and again spins.
+        if state.is_alone(Side::Receive) {
+            return Err(TrySendError::Full(message));
+        }
         let Some(packet) = state.partner(Side::Receive) else {
             return Err(TrySendError::Full(message));
         };
@@ -221,10 +234,15 @@ impl<T> Rendezvous<T> {
     #[track_caller]
     pub fn try_recv(&self) -> Result<T, TryRecvError> {
         let mut state = self.lock();
-        let packet = match state.partner(Side::Send) {
-            Some(packet) => packet,
-            None if state.gone[Side::Send as usize] => return Err(TryRecvError::Disconnected),
-            None => return Err(TryRecvError::Empty),
+        let none = match state.gone[Side::Send as usize] {
+            true => TryRecvError::Disconnected,
+            false => TryRecvError::Empty,
+        };
+        if state.is_alone(Side::Send) {
+            return Err(none);
+        }
+        let Some(packet) = state.partner(Side::Send) else {
+            return Err(none);
         };
         drop(state);
         packet.take().map_err(TryRecvError::from)
@@ -235,8 +253,8 @@ impl<T> Rendezvous<T> {
     pub fn hang_up(&self, side: Side) {
         let mut state = self.lock();
         state.gone[side as usize] = true;
-        while let Some(packet) = state.partner(side.other()) {
-            packet.cancel();
+        while let Some(party) = state.parties[side.other() as usize].pop_front() {
+            party.packet.cancel(|| party.claim());
         }
     }
 
@@ -246,7 +264,7 @@ impl<T> Rendezvous<T> {
     pub fn attempt(&self, side: Side, wanted: &mut dyn FnMut() -> bool) -> Attempt<T> {
         let mut state = self.lock();
         let gone = state.gone[side.other() as usize];
-        if state.parties[side.other() as usize].is_empty() && !gone {
+        if state.is_alone(side.other()) && !gone {
             return Attempt::Waits;
         }
         if !wanted() {

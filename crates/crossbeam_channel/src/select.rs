@@ -6,6 +6,7 @@
 //! the order in which the thread looks is a choice as well, since operations may become possible
 //! and impossible again in between.
 
+use std::cell::Cell;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,6 +17,15 @@ use mazurka_rt::{choose, facade};
 use crate::channel::{Receiver, Selectable, Sender, Side, Tried};
 use crate::error::{RecvError, SelectTimeoutError, SendError, TrySelectError};
 use crate::wait::{Wait, Watcher};
+
+/// How often in a row a thread waits for a time, in vain, such that others can find it; later it
+/// only looks. In a loop of timeouts the later rounds repeat the first ones.
+const PATIENCE: u32 = 2;
+
+mazurka_rt::thread_local! {
+    /// How often in a row this thread has waited in vain.
+    static VAIN: Cell<u32> = Cell::new(0);
+}
 
 /// Selects one of several operations on channels.
 ///
@@ -153,15 +163,16 @@ impl<'a> Select<'a> {
             if let Some(selected) = self.scan() {
                 return selected;
             }
-            if let Some(selected) = self.wait() {
+            if let Some(selected) = self.wait(|wait| Some(wait.wait())) {
                 return selected;
             }
         }
     }
 
-    /// Waits until an operation may be possible. Returns it if it is.
+    /// Waits until an operation may be possible. Returns it if it is. `sleep` waits until one
+    /// claims the thread.
     #[track_caller]
-    fn wait(&self) -> Option<SelectedOperation<'a>> {
+    fn wait(&self, sleep: impl FnOnce(&Wait) -> Option<usize>) -> Option<SelectedOperation<'a>> {
         let wait = Wait::new();
         let watched = self.operations.iter().enumerate().find(|(at, one)| {
             let watcher = Watcher {
@@ -172,7 +183,7 @@ impl<'a> Select<'a> {
         });
         let watched = watched.map(|(at, _)| at);
         let claimed = match watched {
-            None => Some(wait.wait()),
+            None => sleep(&wait),
             Some(_) => wait.close(),
         };
         for (at, one) in self.operations[..watched.unwrap_or(self.operations.len())]
@@ -219,9 +230,50 @@ impl<'a> Select<'a> {
         &mut self,
         timeout: Duration,
     ) -> Result<SelectedOperation<'a>, SelectTimeoutError> {
+        let meets = self.operations.iter().any(|one| one.channel.meets());
+        let vain = if facade::in_model() {
+            VAIN.with(Cell::get)
+        } else {
+            0
+        };
+        if meets && vain < PATIENCE {
+            let selected = self.meet_at_most(timeout);
+            if facade::in_model() {
+                VAIN.with(|count| count.set(if selected.is_some() { 0 } else { vain + 1 }));
+            }
+            return selected.ok_or(SelectTimeoutError);
+        }
         self.draw_tickets();
         let selected = facade::until_timeout("select_timeout", timeout, || self.look_once());
+        if selected.is_some() && vain > 0 {
+            VAIN.with(|count| count.set(0));
+        }
         selected.ok_or(SelectTimeoutError)
+    }
+
+    /// The same where partners meet: others must be able to find this thread while it waits.
+    #[track_caller]
+    fn meet_at_most(&mut self, timeout: Duration) -> Option<SelectedOperation<'a>> {
+        let end = Instant::now().checked_add(timeout);
+        loop {
+            self.draw_tickets();
+            let selected = self.look_once();
+            if selected.is_some() {
+                return selected;
+            }
+            // Whether the time is over: not if an operation has claimed the thread in vain, or may
+            // be possible now.
+            let mut over = false;
+            let left = end.map_or(timeout, |end| end.saturating_duration_since(Instant::now()));
+            let selected = self.wait(|wait| {
+                let claimed = wait.wait_at_most(left);
+                over = claimed.is_none();
+                claimed
+            });
+            if selected.is_some() || over {
+                return selected;
+            }
+        }
     }
 
     /// Waits until an operation is possible or until this moment.

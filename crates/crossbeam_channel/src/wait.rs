@@ -1,5 +1,7 @@
 //! How a thread waits for several channels at once: the first that can serve it claims it.
 
+use std::time::Duration;
+
 use mazurka_rt::sync::{Arc, Condvar, Mutex, PoisonError};
 
 /// A thread that waits for one of several operations.
@@ -17,7 +19,7 @@ impl Wait {
     pub fn new() -> Arc<Self> {
         Arc::new(Self {
             claimed: Mutex::new(None),
-            bell: Condvar::new(),
+            bell: Condvar::steady(),
         })
     }
 
@@ -47,6 +49,19 @@ impl Wait {
                 .wait(claimed)
                 .unwrap_or_else(PoisonError::into_inner);
         }
+    }
+
+    /// The same, at most until the time is over: in a model both are explored.
+    #[track_caller]
+    pub fn wait_at_most(&self, timeout: Duration) -> Option<usize> {
+        let mut claimed = self.claimed.lock().unwrap_or_else(PoisonError::into_inner);
+        if claimed.is_none() {
+            let woken = self.bell.wait_timeout(claimed, timeout);
+            (claimed, _) = woken.unwrap_or_else(PoisonError::into_inner);
+        }
+        let before = *claimed;
+        *claimed = before.or(Some(CLOSED));
+        before
     }
 
     /// Does not wait: returns the operation that has claimed the thread already, if any.

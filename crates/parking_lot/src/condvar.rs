@@ -20,8 +20,8 @@ impl WaitTimeoutResult {
     }
 }
 
-/// Makes threads wait until they are notified.
-#[derive(Default)]
+/// Makes threads wait until they are notified. A wait ends only by a notification or a timeout,
+/// also with `Builder::spurious_wakes`.
 pub struct Condvar {
     real: sync::Condvar,
     /// Number of threads that wait, outside a model.
@@ -33,7 +33,7 @@ impl Condvar {
     #[track_caller]
     pub const fn new() -> Self {
         Self {
-            real: sync::Condvar::new(),
+            real: sync::Condvar::steady(),
             waiting: AtomicUsize::new(0),
         }
     }
@@ -138,6 +138,13 @@ impl Condvar {
     pub fn notify_all(&self) -> usize {
         let waiting = self.waiting.load(Ordering::Relaxed);
         facade::notify_all(&self.real).unwrap_or(waiting)
+    }
+}
+
+impl Default for Condvar {
+    #[track_caller]
+    fn default() -> Self {
+        Self::new()
     }
 }
 

@@ -29,11 +29,13 @@
 //! - Time does not pass in a model. `try_lock_for` and its kin fail exactly where the lock is held
 //!   when the thread tries, and every moment to try is explored.
 //! - Any thread that can take a lock may do so, whether or not others wait. So `unlock_fair` is
-//!   `unlock` and [`FairMutex`] is [`Mutex`]; and `read` by a thread that reads already never waits
-//!   for a waiting writer, as it may in parking_lot.
-//! - Missing, so that a use does not compile: upgradable reads, `arc_lock`, `deadlock`, `RawMutex`
-//!   and what else belongs to `lock_api`, `force_unlock`, `data_ptr`, and `Condvar::wait` for a
-//!   mutex of an unsized type.
+//!   `unlock` and [`FairMutex`] is [`Mutex`]. An [`RwLock`] keeps new readers out while a writer
+//!   waits for the others to leave, as in parking_lot: a thread that reads and calls
+//!   [`RwLock::read`] again may wait for ever, and that deadlock is found.
+//! - A `Condvar` that threads use with two mutexes at the same time does not panic.
+//! - A writer that gives up after a time (`try_write_for`) keeps no readers out while it waits.
+//! - Missing, so that a use does not compile: `arc_lock`, `deadlock`, `RawMutex` and what else
+//!   belongs to `lock_api`, `force_unlock`, and `Condvar::wait` for a mutex of an unsized type.
 
 mod condvar;
 mod guard;
@@ -48,7 +50,9 @@ pub use mapped::{MappedMutexGuard, MappedRwLockReadGuard, MappedRwLockWriteGuard
 pub use mutex::{Mutex, MutexGuard, const_mutex};
 pub use once::{Once, OnceState};
 pub use reentrant::{ReentrantMutex, ReentrantMutexGuard};
-pub use rwlock::{RwLock, RwLockReadGuard, RwLockWriteGuard, const_rwlock};
+pub use rwlock::{
+    RwLock, RwLockReadGuard, RwLockUpgradableReadGuard, RwLockWriteGuard, const_rwlock,
+};
 
 /// A mutex that hands itself to the thread that waits longest. Every order of the waiting threads
 /// is explored, so it is a [`Mutex`].

@@ -1,143 +1,263 @@
-//! `parking_lot::RwLock`: the lock of `mazurka-rt` without poison.
+//! `parking_lot::RwLock`: a writer that waits keeps new readers out (`FairLock` of `mazurka-rt`).
 
+use std::cell::UnsafeCell;
 use std::fmt;
+use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
+use std::ops::{Deref, DerefMut};
+use std::panic::Location;
 use std::time::{Duration, Instant};
 
-use mazurka_rt::facade;
-use mazurka_rt::sync::{self, PoisonError, TryLockError, TryLockResult};
+use mazurka_rt::facade::{self, Change, FairLock, Wish};
 
-use crate::guard::guard;
 use crate::mapped::{MappedRwLockReadGuard, MappedRwLockWriteGuard};
 
 /// A lock for many readers or one writer.
-#[derive(Default)]
-pub struct RwLock<T: ?Sized>(sync::RwLock<T>);
+pub struct RwLock<T: ?Sized> {
+    raw: FairLock,
+    data: UnsafeCell<T>,
+}
+
+// SAFETY: the lock lends the data to readers at the same time, and to one writer alone.
+#[allow(unsafe_code)]
+unsafe impl<T: ?Sized + Send + Sync> Sync for RwLock<T> {}
+
+/// A guard stays with its thread.
+type Stays = PhantomData<*const ()>;
+
+type Place = &'static Location<'static>;
 
 /// Grants read access until it is dropped.
 #[must_use = "if unused the RwLock will immediately unlock"]
 pub struct RwLockReadGuard<'a, T: ?Sized> {
     lock: &'a RwLock<T>,
-    /// None only while the lock is given up for a moment.
-    held: Option<sync::RwLockReadGuard<'a, T>>,
+    /// Where the lock was taken.
+    place: Place,
+    stays: Stays,
+}
+
+/// Grants read access beside other readers, and can become a write guard. There is one at a time.
+#[must_use = "if unused the RwLock will immediately unlock"]
+pub struct RwLockUpgradableReadGuard<'a, T: ?Sized> {
+    lock: &'a RwLock<T>,
+    /// Where the lock was taken.
+    place: Place,
+    stays: Stays,
 }
 
 /// Grants write access until it is dropped.
 #[must_use = "if unused the RwLock will immediately unlock"]
 pub struct RwLockWriteGuard<'a, T: ?Sized> {
     lock: &'a RwLock<T>,
-    /// None only while the lock is given up for a moment.
-    held: Option<sync::RwLockWriteGuard<'a, T>>,
+    dirty: bool,
+    /// Where the lock was taken.
+    place: Place,
+    stays: Stays,
 }
+
+// SAFETY: a shared guard only shows the data.
+#[allow(unsafe_code)]
+unsafe impl<T: ?Sized + Sync> Sync for RwLockReadGuard<'_, T> {}
+// SAFETY: the same.
+#[allow(unsafe_code)]
+unsafe impl<T: ?Sized + Sync> Sync for RwLockUpgradableReadGuard<'_, T> {}
+// SAFETY: the same.
+#[allow(unsafe_code)]
+unsafe impl<T: ?Sized + Sync> Sync for RwLockWriteGuard<'_, T> {}
 
 /// Makes an [`RwLock`] in a constant.
 pub const fn const_rwlock<T>(value: T) -> RwLock<T> {
     RwLock::new(value)
 }
 
-/// Returns the guard of an attempt, if the lock was taken.
-fn taken<G>(result: TryLockResult<G>) -> Option<G> {
-    match result {
-        Ok(held) => Some(held),
-        Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
-        Err(TryLockError::WouldBlock) => None,
-    }
-}
-
 impl<T> RwLock<T> {
     /// Makes a free lock.
     #[track_caller]
     pub const fn new(value: T) -> Self {
-        Self(sync::RwLock::new(value))
+        Self {
+            raw: FairLock::new(),
+            data: UnsafeCell::new(value),
+        }
     }
 
     /// Returns the data, without the lock.
     pub fn into_inner(self) -> T {
-        self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
+        self.data.into_inner()
     }
 }
 
 impl<T: ?Sized> RwLock<T> {
-    fn read_guard<'a>(&'a self, held: sync::RwLockReadGuard<'a, T>) -> RwLockReadGuard<'a, T> {
+    /// The lock that threads of this model use: a static has one in each execution.
+    fn here(&self) -> &Self {
+        // SAFETY: a static that was not used owns no memory, since it was made by the compiler, and
+        // a static that owns memory and was used is refused.
+        #[allow(unsafe_code)]
+        unsafe {
+            let owns = std::mem::needs_drop::<T>();
+            self.raw.here(self, owns, |lock| lock.raw.is_idle())
+        }
+    }
+
+    #[track_caller]
+    fn read_guard(&self) -> RwLockReadGuard<'_, T> {
         RwLockReadGuard {
             lock: self,
-            held: Some(held),
+            place: Location::caller(),
+            stays: PhantomData,
         }
     }
 
-    fn write_guard<'a>(&'a self, held: sync::RwLockWriteGuard<'a, T>) -> RwLockWriteGuard<'a, T> {
+    #[track_caller]
+    fn upgradable_guard(&self) -> RwLockUpgradableReadGuard<'_, T> {
+        RwLockUpgradableReadGuard {
+            lock: self,
+            place: Location::caller(),
+            stays: PhantomData,
+        }
+    }
+
+    #[track_caller]
+    fn write_guard(&self) -> RwLockWriteGuard<'_, T> {
         RwLockWriteGuard {
             lock: self,
-            held: Some(held),
+            dirty: false,
+            place: Location::caller(),
+            stays: PhantomData,
         }
     }
 
-    /// Waits for read access.
+    /// Waits for read access. A thread that has read access already may wait for ever, if a writer
+    /// waits: see [`RwLock::read_recursive`].
     #[track_caller]
     pub fn read(&self) -> RwLockReadGuard<'_, T> {
-        let held = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        self.read_guard(held)
+        let this = self.here();
+        this.raw.wait(Wish::Read, "read");
+        this.read_guard()
     }
 
-    /// Waits for read access, also if the thread has read access already.
+    /// Waits for read access; never for a writer that waits itself, if there are readers.
     #[track_caller]
     pub fn read_recursive(&self) -> RwLockReadGuard<'_, T> {
-        self.read()
+        let this = self.here();
+        this.raw.wait(Wish::ReadAgain, "read_recursive");
+        this.read_guard()
+    }
+
+    /// Waits for read access that can become write access.
+    #[track_caller]
+    pub fn upgradable_read(&self) -> RwLockUpgradableReadGuard<'_, T> {
+        let this = self.here();
+        this.raw.wait(Wish::Upgradable, "upgradable_read");
+        this.upgradable_guard()
     }
 
     /// Waits for write access.
     #[track_caller]
     pub fn write(&self) -> RwLockWriteGuard<'_, T> {
-        let held = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        self.write_guard(held)
+        let this = self.here();
+        this.raw.write();
+        this.write_guard()
     }
 
     /// Takes the lock for reading if that is possible now.
     #[track_caller]
     pub fn try_read(&self) -> Option<RwLockReadGuard<'_, T>> {
-        let held = taken(self.0.try_read())?;
-        Some(self.read_guard(held))
+        let this = self.here();
+        let taken = this.raw.attempt(&[Wish::Read], "try_read");
+        match taken {
+            true => Some(this.read_guard()),
+            false => None,
+        }
     }
 
-    /// The same as [`RwLock::try_read`].
+    /// The same, also beside a writer that waits, if there are readers.
     #[track_caller]
     pub fn try_read_recursive(&self) -> Option<RwLockReadGuard<'_, T>> {
-        self.try_read()
+        let this = self.here();
+        let taken = this.raw.attempt(&[Wish::ReadAgain], "try_read_recursive");
+        match taken {
+            true => Some(this.read_guard()),
+            false => None,
+        }
+    }
+
+    /// Takes the lock for an upgradable read if that is possible now.
+    #[track_caller]
+    pub fn try_upgradable_read(&self) -> Option<RwLockUpgradableReadGuard<'_, T>> {
+        let this = self.here();
+        let taken = this.raw.attempt(&[Wish::Upgradable], "try_upgradable_read");
+        match taken {
+            true => Some(this.upgradable_guard()),
+            false => None,
+        }
     }
 
     /// Takes the lock for writing if that is possible now.
     #[track_caller]
     pub fn try_write(&self) -> Option<RwLockWriteGuard<'_, T>> {
-        let held = taken(self.0.try_write())?;
-        Some(self.write_guard(held))
+        let this = self.here();
+        let taken = this.raw.attempt(&[Wish::Bar, Wish::Alone], "try_write");
+        match taken {
+            true => Some(this.write_guard()),
+            false => None,
+        }
     }
 
-    /// Waits for read access until the time is over.
+    /// Whether a thread holds the lock in any way.
     #[track_caller]
-    pub fn try_read_for(&self, timeout: Duration) -> Option<RwLockReadGuard<'_, T>> {
-        facade::until_timeout("try_read_for", timeout, || self.try_read())
+    pub fn is_locked(&self) -> bool {
+        self.here().raw.is_held(false)
     }
 
-    /// Waits for read access until this moment.
+    /// Whether a thread holds the lock for writing, or waits for the readers to leave.
     #[track_caller]
-    pub fn try_read_until(&self, timeout: Instant) -> Option<RwLockReadGuard<'_, T>> {
-        self.try_read_for(timeout.saturating_duration_since(Instant::now()))
-    }
-
-    /// Waits for write access until the time is over.
-    #[track_caller]
-    pub fn try_write_for(&self, timeout: Duration) -> Option<RwLockWriteGuard<'_, T>> {
-        facade::until_timeout("try_write_for", timeout, || self.try_write())
-    }
-
-    /// Waits for write access until this moment.
-    #[track_caller]
-    pub fn try_write_until(&self, timeout: Instant) -> Option<RwLockWriteGuard<'_, T>> {
-        self.try_write_for(timeout.saturating_duration_since(Instant::now()))
+    pub fn is_locked_exclusive(&self) -> bool {
+        self.here().raw.is_held(true)
     }
 
     /// Returns the data. The exclusive borrow excludes all other threads.
     pub fn get_mut(&mut self) -> &mut T {
-        self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
+        self.data.get_mut()
+    }
+
+    /// Returns a pointer to the data.
+    pub fn data_ptr(&self) -> *mut T {
+        self.here().data.get()
+    }
+}
+
+macro_rules! timed {
+    ($($for:ident $until:ident $try:ident $guard:ident $what:literal)*) => {
+        impl<T: ?Sized> RwLock<T> {
+            $(
+                #[doc = concat!("Waits for ", $what, " access until the time is over.")]
+                #[track_caller]
+                pub fn $for(&self, timeout: Duration) -> Option<$guard<'_, T>> {
+                    facade::until_timeout(stringify!($for), timeout, || self.$try())
+                }
+
+                #[doc = concat!("Waits for ", $what, " access until this moment.")]
+                #[track_caller]
+                pub fn $until(&self, timeout: Instant) -> Option<$guard<'_, T>> {
+                    self.$for(timeout.saturating_duration_since(Instant::now()))
+                }
+            )*
+        }
+    };
+}
+
+timed! {
+    try_read_for try_read_until try_read RwLockReadGuard "read"
+    try_read_recursive_for try_read_recursive_until try_read_recursive RwLockReadGuard "read"
+    try_upgradable_read_for try_upgradable_read_until try_upgradable_read
+        RwLockUpgradableReadGuard "upgradable read"
+    try_write_for try_write_until try_write RwLockWriteGuard "write"
+}
+
+impl<T: Default> Default for RwLock<T> {
+    #[track_caller]
+    fn default() -> Self {
+        Self::new(T::default())
     }
 }
 
@@ -150,56 +270,248 @@ impl<T> From<T> for RwLock<T> {
 
 impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLock<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        let mut shown = f.debug_struct("RwLock");
+        match self.try_read() {
+            Some(held) => shown.field("data", &&*held),
+            None => shown.field("data", &format_args!("<locked>")),
+        };
+        shown.finish()
     }
 }
 
-guard!(RwLockReadGuard, read);
-guard!(mut RwLockWriteGuard, write);
+/// What all guards have; with the method that takes the lock again.
+macro_rules! guards {
+    ($($guard:ident $take:ident)*) => {
+        $(
+            impl<'a, T: ?Sized> $guard<'a, T> {
+                /// Returns the lock.
+                pub fn rwlock(s: &Self) -> &'a RwLock<T> {
+                    s.lock
+                }
 
-impl<'a, T: ?Sized> RwLockReadGuard<'a, T> {
-    /// Returns the lock.
-    pub fn rwlock(s: &Self) -> &'a RwLock<T> {
-        s.lock
-    }
+                /// Releases the lock while a function runs.
+                #[track_caller]
+                pub fn unlocked<F: FnOnce() -> U, U>(s: &mut Self, f: F) -> U {
+                    /// Takes the lock again, also when the function panics.
+                    struct Again<'a, T: ?Sized>(&'a RwLock<T>);
+                    impl<T: ?Sized> Drop for Again<'_, T> {
+                        #[track_caller]
+                        fn drop(&mut self) {
+                            std::mem::forget(self.0.$take());
+                        }
+                    }
+                    s.release();
+                    let _again = Again(s.lock);
+                    f()
+                }
 
-    /// Makes a guard of a part of the data.
-    pub fn map<U: ?Sized, F>(mut s: Self, f: F) -> MappedRwLockReadGuard<'a, U>
-    where
-        F: FnOnce(&T) -> &U,
-    {
-        let held = s.held.take().expect("the guard holds the lock");
-        let value: *const U = f(&held);
-        MappedRwLockReadGuard::new(held, value.cast_mut())
-    }
+                /// Releases the lock while a function runs.
+                #[track_caller]
+                pub fn unlocked_fair<F: FnOnce() -> U, U>(s: &mut Self, f: F) -> U {
+                    Self::unlocked(s, f)
+                }
 
-    /// The same if there is such a part; else returns the guard.
-    pub fn try_map<U: ?Sized, F>(mut s: Self, f: F) -> Result<MappedRwLockReadGuard<'a, U>, Self>
-    where
-        F: FnOnce(&T) -> Option<&U>,
-    {
-        let lock = s.lock;
-        let held = s.held.take().expect("the guard holds the lock");
-        match f(&held).map(|value| (value as *const U).cast_mut()) {
-            Some(value) => Ok(MappedRwLockReadGuard::new(held, value)),
-            None => Err(lock.read_guard(held)),
+                /// Releases the lock.
+                #[track_caller]
+                pub fn unlock_fair(s: Self) {
+                    drop(s);
+                }
+
+                /// Lets a waiting thread take the lock in between.
+                #[track_caller]
+                pub fn bump(s: &mut Self) {
+                    Self::unlocked(s, || ());
+                }
+            }
+
+            impl<T: ?Sized> Deref for $guard<'_, T> {
+                type Target = T;
+                fn deref(&self) -> &T {
+                    // SAFETY: the guard has read access, at least.
+                    #[allow(unsafe_code)]
+                    unsafe { &*self.lock.data.get() }
+                }
+            }
+
+            impl<T: ?Sized> Drop for $guard<'_, T> {
+                fn drop(&mut self) {
+                    self.release();
+                }
+            }
+
+            impl<T: ?Sized + fmt::Debug> fmt::Debug for $guard<'_, T> {
+                fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                    (**self).fmt(f)
+                }
+            }
+
+            impl<T: ?Sized + fmt::Display> fmt::Display for $guard<'_, T> {
+                fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                    (**self).fmt(f)
+                }
+            }
+        )*
+    };
+}
+
+guards! {
+    RwLockReadGuard read
+    RwLockUpgradableReadGuard upgradable_read
+    RwLockWriteGuard write
+}
+
+impl<T: ?Sized> DerefMut for RwLockWriteGuard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        self.dirty = true;
+        // SAFETY: the guard has write access.
+        #[allow(unsafe_code)]
+        unsafe {
+            &mut *self.lock.data.get()
         }
     }
 }
 
+impl<'a, T: ?Sized> RwLockReadGuard<'a, T> {
+    fn release(&self) {
+        self.lock.raw.change(Change::EndRead, false, self.place);
+    }
+
+    /// Makes a guard of a part of the data.
+    pub fn map<U: ?Sized, F>(s: Self, f: F) -> MappedRwLockReadGuard<'a, U>
+    where
+        F: FnOnce(&T) -> &U,
+    {
+        let value: *const U = f(&s);
+        MappedRwLockReadGuard::new(s, value.cast_mut())
+    }
+
+    /// The same if there is such a part; else returns the guard.
+    pub fn try_map<U: ?Sized, F>(s: Self, f: F) -> Result<MappedRwLockReadGuard<'a, U>, Self>
+    where
+        F: FnOnce(&T) -> Option<&U>,
+    {
+        match f(&s).map(|value| (value as *const U).cast_mut()) {
+            Some(value) => Ok(MappedRwLockReadGuard::new(s, value)),
+            None => Err(s),
+        }
+    }
+}
+
+impl<'a, T: ?Sized> RwLockUpgradableReadGuard<'a, T> {
+    /// Returns the lock, which stays held.
+    fn keep(s: Self) -> &'a RwLock<T> {
+        ManuallyDrop::new(s).lock
+    }
+
+    fn release(&self) {
+        let raw = &self.lock.raw;
+        raw.change(Change::EndUpgradable, false, self.place);
+    }
+
+    /// Waits until there are no other readers, and turns it into write access. New readers are
+    /// kept out at once.
+    #[track_caller]
+    pub fn upgrade(s: Self) -> RwLockWriteGuard<'a, T> {
+        let lock = Self::keep(s);
+        lock.raw.upgrade();
+        lock.write_guard()
+    }
+
+    /// Turns it into write access if there are no other readers; else returns the guard.
+    #[track_caller]
+    pub fn try_upgrade(s: Self) -> Result<RwLockWriteGuard<'a, T>, Self> {
+        match s.lock.raw.attempt_upgrade() {
+            true => Ok(Self::keep(s).write_guard()),
+            false => Err(s),
+        }
+    }
+
+    /// Waits for write access until the time is over; else returns the guard.
+    #[track_caller]
+    pub fn try_upgrade_for(s: Self, timeout: Duration) -> Result<RwLockWriteGuard<'a, T>, Self> {
+        let raw = &s.lock.raw;
+        let attempt = || raw.attempt_upgrade().then_some(());
+        match facade::until_timeout("try_upgrade_for", timeout, attempt) {
+            Some(()) => Ok(Self::keep(s).write_guard()),
+            None => Err(s),
+        }
+    }
+
+    /// Waits for write access until this moment; else returns the guard.
+    #[track_caller]
+    pub fn try_upgrade_until(s: Self, timeout: Instant) -> Result<RwLockWriteGuard<'a, T>, Self> {
+        Self::try_upgrade_for(s, timeout.saturating_duration_since(Instant::now()))
+    }
+
+    /// Runs a function with write access, and has an upgradable read again afterwards.
+    #[track_caller]
+    pub fn with_upgraded<R, F: FnOnce(&mut T) -> R>(&mut self, f: F) -> R {
+        self.lock.raw.upgrade();
+        self.run_upgraded(f)
+    }
+
+    /// The same if there are no other readers.
+    #[track_caller]
+    pub fn try_with_upgraded<R, F: FnOnce(&mut T) -> R>(&mut self, f: F) -> Option<R> {
+        let upgraded = self.lock.raw.attempt_upgrade();
+        upgraded.then(|| self.run_upgraded(f))
+    }
+
+    /// Runs a function while the lock is held for writing.
+    #[track_caller]
+    fn run_upgraded<R>(&mut self, f: impl FnOnce(&mut T) -> R) -> R {
+        /// Goes back to an upgradable read, also when the function panics.
+        struct Back<'a>(&'a FairLock, Place);
+        impl Drop for Back<'_> {
+            fn drop(&mut self) {
+                self.0.change(Change::ToUpgradable, true, self.1);
+            }
+        }
+        let _back = Back(&self.lock.raw, self.place);
+        // SAFETY: the lock is held for writing until `_back` is dropped.
+        #[allow(unsafe_code)]
+        f(unsafe { &mut *self.lock.data.get() })
+    }
+
+    /// Turns it into plain read access, so that other threads can have an upgradable one.
+    #[track_caller]
+    pub fn downgrade(s: Self) -> RwLockReadGuard<'a, T> {
+        let lock = Self::keep(s);
+        lock.raw
+            .change(Change::UpgradableToRead, false, Location::caller());
+        lock.read_guard()
+    }
+}
+
 impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
-    /// Returns the lock.
-    pub fn rwlock(s: &Self) -> &'a RwLock<T> {
-        s.lock
+    /// Returns the lock, which stays held.
+    fn keep(s: Self) -> &'a RwLock<T> {
+        ManuallyDrop::new(s).lock
+    }
+
+    fn release(&self) {
+        let raw = &self.lock.raw;
+        raw.change(Change::EndWrite, self.dirty, self.place);
     }
 
     /// Turns write access into read access without releasing the lock in between.
     #[track_caller]
-    pub fn downgrade(mut s: Self) -> RwLockReadGuard<'a, T> {
-        let lock = s.lock;
-        lock.read_guard(sync::RwLockWriteGuard::downgrade(
-            s.held.take().expect("the guard holds the lock"),
-        ))
+    pub fn downgrade(s: Self) -> RwLockReadGuard<'a, T> {
+        let dirty = s.dirty;
+        let lock = Self::keep(s);
+        lock.raw
+            .change(Change::Downgrade, dirty, Location::caller());
+        lock.read_guard()
+    }
+
+    /// Turns write access into an upgradable read without releasing the lock in between.
+    #[track_caller]
+    pub fn downgrade_to_upgradable(s: Self) -> RwLockUpgradableReadGuard<'a, T> {
+        let dirty = s.dirty;
+        let lock = Self::keep(s);
+        lock.raw
+            .change(Change::ToUpgradable, dirty, Location::caller());
+        lock.upgradable_guard()
     }
 
     /// Makes a guard of a part of the data.
@@ -207,9 +519,8 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
     where
         F: FnOnce(&mut T) -> &mut U,
     {
-        let mut held = s.held.take().expect("the guard holds the lock");
-        let value: *mut U = f(&mut held);
-        MappedRwLockWriteGuard::new(held, value)
+        let value: *mut U = f(&mut s);
+        MappedRwLockWriteGuard::new(s, value)
     }
 
     /// The same if there is such a part; else returns the guard.
@@ -217,11 +528,9 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
     where
         F: FnOnce(&mut T) -> Option<&mut U>,
     {
-        let lock = s.lock;
-        let mut held = s.held.take().expect("the guard holds the lock");
-        match f(&mut held).map(|value| value as *mut U) {
-            Some(value) => Ok(MappedRwLockWriteGuard::new(held, value)),
-            None => Err(lock.write_guard(held)),
+        match f(&mut s).map(|value| value as *mut U) {
+            Some(value) => Ok(MappedRwLockWriteGuard::new(s, value)),
+            None => Err(s),
         }
     }
 }

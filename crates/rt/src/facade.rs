@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use crate::sync::{Condvar, MutexGuard};
 use crate::world::world;
 
+pub use crate::fair::{Change, FairLock, Wish};
 pub use crate::future::Bell;
 pub use crate::monitor::{Gate, Monitor};
 

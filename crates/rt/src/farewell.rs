@@ -108,7 +108,9 @@ impl Inner {
             return false;
         };
         let at_once = match pending.until {
-            Until::Now | Until::Lock(_) | Until::Read(_) | Until::Write(_) => true,
+            Until::Now | Until::Lock(_) | Until::Read(_) | Until::Write(_) | Until::Fair(..) => {
+                true
+            }
             // The result of a join would be an error, which a destructor may take for a panic.
             Until::Ended(_) => pending.what.1 == END_OF_SCOPE,
             Until::Token | Until::Spin | Until::Flag(_) => false,

@@ -68,6 +68,7 @@ mod clock;
 #[doc(hidden)]
 pub mod facade;
 mod facts;
+mod fair;
 mod farewell;
 mod freed;
 pub mod future;

@@ -154,7 +154,7 @@ impl Inner {
         let waits = self.status(process) == Status::Waiting;
         match thread.pending.until {
             Until::Spin => {}
-            Until::Lock(_) | Until::Read(_) | Until::Write(_) if waits => {
+            Until::Lock(_) | Until::Read(_) | Until::Write(_) | Until::Fair(..) if waits => {
                 return Some(Trial::Unknown);
             }
             _ if waits => return Some(Trial::GivesUp(rounds)),

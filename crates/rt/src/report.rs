@@ -6,6 +6,7 @@ use mazurka_core::{Execution, ProcessId, Schedule, Status, StepError};
 use mazurka_explore::{Violation, closest, first_difference, minimise, racing};
 
 use crate::facts;
+use crate::fair::Wish;
 use crate::inputs::{self, Input};
 use crate::simulate::{RecordedStep, Simulator};
 use crate::world::{Inner, Place, Until};
@@ -439,14 +440,17 @@ pub(crate) fn waiting(inner: &Inner, waits: impl Fn(ProcessId) -> bool) -> Vec<S
         let pending = &inner.threads[number].pending;
         let mut text = format!("thread {} waits at {}", name(inner, process), pending.place);
         match pending.until {
-            Until::Lock(cell) | Until::Read(cell) | Until::Write(cell) => {
+            Until::Lock(cell) | Until::Read(cell) | Until::Write(cell) | Until::Fair(cell, _) => {
                 let state = &inner.cells[cell as usize];
                 let _ = write!(text, " for the {}", state.kind);
                 if let Some(made) = state.made {
                     let _ = write!(text, " made at {made}");
                 }
                 let readers = state.readers.iter();
-                for (holder, place) in state.holder.iter().chain(readers) {
+                // A writer that waits for readers keeps others out already.
+                let waits_for_readers = matches!(pending.until, Until::Fair(_, Wish::Alone));
+                let holder = state.holder.iter().filter(|_| !waits_for_readers);
+                for (holder, place) in holder.chain(readers) {
                     let who = match *holder == process {
                         true => "itself".into(),
                         false => format!("thread {}", name(inner, *holder)),

@@ -16,7 +16,7 @@
 //!   enlisting and waking.
 //!
 //! Only `RwLock`, which several threads may hold, waits for a condition ([`Until::Read`],
-//! [`Until::Write`]).
+//! [`Until::Write`], [`Until::Fair`]).
 
 use std::cell::{Cell, RefCell};
 use std::panic::Location;
@@ -29,6 +29,7 @@ use mazurka_memory::{Memory, MemoryOrder};
 
 use crate::alloc::Watched;
 use crate::clock::Clocks;
+use crate::fair::Wish;
 use crate::freed::{End, Freed, LastUse};
 use crate::local::Locals;
 use crate::loops::Loops;
@@ -77,6 +78,8 @@ pub(crate) enum Until {
     Read(u32),
     /// No reader and no writer holds the `RwLock`.
     Write(u32),
+    /// A lock that is fair allows this (fair.rs).
+    Fair(u32, Wish),
 }
 
 /// The kinds of change of a cell that a waiting thread may be woken by, as bits of a set.
@@ -556,6 +559,7 @@ impl Inner {
                 let cell = &self.cells[cell as usize];
                 cell.holder.is_none() && cell.readers.is_empty()
             }
+            Until::Fair(cell, wish) => self.held(cell).allows(wish),
         }
     }
 
@@ -585,7 +589,7 @@ impl Inner {
             Until::Spin if self.is_released(process) => Wait::Process,
             Until::Spin => Wait::Lock,
             Until::Ended(_) => Wait::Process,
-            Until::Read(_) | Until::Write(_) => Wait::Guard,
+            Until::Read(_) | Until::Write(_) | Until::Fair(..) => Wait::Guard,
         }
     }
 

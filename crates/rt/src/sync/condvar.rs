@@ -31,6 +31,8 @@ impl WaitTimeoutResult {
 /// Makes threads wait until they are notified; the counterpart of [`std::sync::Condvar`].
 pub struct Condvar {
     meta: OwnedMeta,
+    /// Whether a wait never ends for no reason, even if that is asked for.
+    steady: bool,
     real: sync::Condvar,
 }
 
@@ -59,8 +61,25 @@ impl Condvar {
     pub const fn new() -> Self {
         Self {
             meta: OwnedMeta::new(),
+            steady: false,
             real: sync::Condvar::new(),
         }
+    }
+
+    /// Makes one whose waits never end for no reason, for facades of other crates.
+    #[doc(hidden)]
+    #[track_caller]
+    pub const fn steady() -> Self {
+        Self {
+            meta: OwnedMeta::new(),
+            steady: true,
+            real: sync::Condvar::new(),
+        }
+    }
+
+    /// Whether a wait ends for no reason.
+    fn wakes_spuriously(&self, world: &World, place: Place) -> bool {
+        !self.steady && world.spuriously(Spurious::Wake, place)
     }
 
     /// Releases the mutex and enlists. Returns the cell.
@@ -109,7 +128,7 @@ impl Condvar {
             let result = self.real.wait(real);
             return map(result, |real| MutexGuard::with(mutex, real, place));
         };
-        if held.world.spuriously(Spurious::Wake, place) {
+        if self.wakes_spuriously(held.world, place) {
             drop(guard);
             return mutex.lock_at(place);
         }
@@ -156,6 +175,12 @@ impl Condvar {
                 (guard, WaitTimeoutResult(result.timed_out()))
             });
         };
+        if self.wakes_spuriously(held.world, place) {
+            drop(guard);
+            return map(mutex.lock_at(place), |guard| {
+                (guard, WaitTimeoutResult(false))
+            });
+        }
         let cell = self.enlist(&held, guard, "wait_timeout", place);
         let what = (KIND, "wait for a notification or the time");
         let notified = match held.world.memory {

@@ -21,7 +21,7 @@ impl World {
 
 /// Returns the changes that releasing a lock makes: always of its state, and of its content if that
 /// may have changed.
-pub(super) fn wakes_by(dirty: bool) -> u8 {
+pub(crate) fn wakes_by(dirty: bool) -> u8 {
     wakes::STATE | if dirty { wakes::CONTENT } else { 0 }
 }
 

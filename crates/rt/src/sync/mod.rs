@@ -25,6 +25,7 @@ pub use arc::{Arc, Weak};
 pub use barrier::{Barrier, BarrierWaitResult};
 pub use condvar::{Condvar, WaitTimeoutResult};
 pub use lazy::LazyLock;
+pub(crate) use lock::wakes_by;
 pub use mutex::{Mutex, MutexGuard};
 #[allow(deprecated)]
 pub use once::ONCE_INIT;

@@ -52,7 +52,7 @@ pub struct RwLockWriteGuard<'a, T: ?Sized + 'a> {
 
 impl Inner {
     /// Notes that there are guarded steps, which the search must know from the start.
-    fn guarded(&mut self) {
+    pub(crate) fn guarded(&mut self) {
         if !self.guarded {
             self.guarded = true;
             self.restart = true;

@@ -1,6 +1,8 @@
 //! Channels of crossbeam, explored: outcomes, deadlocks, `select!`, and random programs against the
 //! channels of std.
 
+mod documented;
+
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::time::Duration;

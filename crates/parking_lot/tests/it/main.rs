@@ -1,5 +1,7 @@
 //! The locks of parking_lot, explored: outcomes, deadlocks, and what holds outside a model.
 
+mod documented;
+
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::time::Duration;
