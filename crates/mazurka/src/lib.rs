@@ -15,6 +15,7 @@
 //! | look at all initial values at once | [`symbolic`], [`prove`] |
 //! | run C and C++ | [`native`] |
 //! | choose who decides conditions | [`solving`] |
+//! | lay a program out | [`mod@format`] |
 //! | measure the engines | [`mod@bench`] |
 //! | read an answer | [`record`] |
 //!
@@ -37,6 +38,7 @@ pub mod compare;
 mod covers;
 mod evidence;
 mod export;
+pub mod format;
 mod front;
 pub mod native;
 mod options;

@@ -7,6 +7,7 @@ mod check_proof;
 mod compare;
 mod completions;
 mod explore;
+mod fmt;
 mod orders;
 mod permute;
 mod prove;
@@ -71,6 +72,7 @@ enum Command {
     Prove(prove::ProveArgs),
     CheckProof(check_proof::CheckProofArgs),
     CheckCertificate(check_certificate::CheckCertificateArgs),
+    Fmt(fmt::FmtArgs),
     Bench(bench::BenchArgs),
     Completions(completions::CompletionsArgs),
 }
@@ -95,6 +97,7 @@ pub(crate) fn execute(cli: &Cli) -> Exit {
         Command::Prove(args) => prove::prove(args),
         Command::CheckProof(args) => check_proof::check_proof(args),
         Command::CheckCertificate(args) => check_certificate::check_certificate(args),
+        Command::Fmt(args) => fmt::fmt(args),
         Command::Bench(args) => bench::bench(args),
         Command::Completions(args) => Ok(completions::completions(args)),
     };
@@ -154,6 +157,7 @@ impl Command {
             Command::Step(_)
             | Command::CheckProof(_)
             | Command::CheckCertificate(_)
+            | Command::Fmt(_)
             | Command::Bench(_)
             | Command::Completions(_) => return None,
         })

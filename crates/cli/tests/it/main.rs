@@ -12,6 +12,7 @@ mod covers;
 mod documents;
 mod exit_codes;
 mod files;
+mod fmt;
 mod include;
 mod lanes;
 mod limits;
