@@ -31,6 +31,7 @@ pub mod check;
 mod code;
 mod format;
 mod run;
+pub mod symbols;
 mod syntax;
 mod tell;
 
@@ -44,4 +45,4 @@ pub use run::symbolic::{
 };
 pub use run::{LabelledMachine, Machine, NotWeak, Reached, State, UnfitInput};
 pub use syntax::include::expand;
-pub use tell::{BadProperty, Property};
+pub use tell::{BadProperty, Property, StepPlace};

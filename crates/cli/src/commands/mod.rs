@@ -8,6 +8,7 @@ mod compare;
 mod completions;
 mod explore;
 mod fmt;
+mod lsp;
 mod orders;
 mod permute;
 mod prove;
@@ -75,6 +76,7 @@ enum Command {
     CheckCertificate(check_certificate::CheckCertificateArgs),
     Table(table::TableArgs),
     Fmt(fmt::FmtArgs),
+    Lsp(lsp::LspArgs),
     Bench(bench::BenchArgs),
     Completions(completions::CompletionsArgs),
 }
@@ -101,6 +103,7 @@ pub(crate) fn execute(cli: &Cli) -> Exit {
         Command::CheckCertificate(args) => check_certificate::check_certificate(args),
         Command::Table(args) => table::table(args),
         Command::Fmt(args) => fmt::fmt(args),
+        Command::Lsp(args) => lsp::lsp(args),
         Command::Bench(args) => bench::bench(args),
         Command::Completions(args) => Ok(completions::completions(args)),
     };
@@ -169,6 +172,7 @@ impl Command {
             | Command::CheckCertificate(_)
             | Command::Table(_)
             | Command::Fmt(_)
+            | Command::Lsp(_)
             | Command::Bench(_)
             | Command::Completions(_) => return None,
         })
