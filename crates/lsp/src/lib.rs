@@ -21,7 +21,9 @@
 //!     client.sender.send(request.into()).unwrap();
 //!     client.receiver.recv().unwrap()
 //! };
-//! let Message::Response(hello) = ask(1, "initialize", json!({ "capabilities": {} })) else { panic!() };
+//! let Message::Response(hello) = ask(1, "initialize", json!({ "capabilities": {} })) else {
+//!     panic!("no answer");
+//! };
 //! assert_eq!(hello.response_result.unwrap()["capabilities"]["hoverProvider"], true);
 //! let initialized = Notification::new("initialized".to_owned(), json!({}));
 //! client.sender.send(initialized.into()).unwrap();

@@ -74,7 +74,7 @@ class Peer {
     }
   }
 
-  /** The server has gone: whoever waits is told. */
+  /** The server has gone: all requests that wait are told. */
   end(why) {
     for (const { reject } of this.waiting.values()) reject(new Error(why));
     this.waiting.clear();

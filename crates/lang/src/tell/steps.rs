@@ -29,7 +29,7 @@ impl Code {
     /// let steps = code.step_places();
     /// assert_eq!(steps.len(), 2);
     /// assert!(steps[0].waits && steps[0].reads == ["x"] && steps[0].writes.is_empty());
-    /// assert_eq!((&steps[1].reads[..], &steps[1].writes[..]), (&["x".into()][..], &["y".into()][..]));
+    /// assert_eq!((&*steps[1].reads[0], &*steps[1].writes[0]), ("x", "y"));
     /// ```
     pub fn step_places(&self) -> Vec<StepPlace> {
         let mut found: Vec<StepPlace> = Vec::new();
