@@ -13,7 +13,8 @@ let server;
 const at = (document, position) => ({
   textDocument: { uri: document.uri.toString() },
   position: { line: position.line, character: position.character },
-  context: { includeDeclaration: true },
+  // Of references and of completions.
+  context: { includeDeclaration: true, triggerKind: 1 },
 });
 const whole = (document) => ({ textDocument: { uri: document.uri.toString() } });
 

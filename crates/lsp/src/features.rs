@@ -135,13 +135,8 @@ pub(crate) fn rename(
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let is_name =
         new.starts_with(|c: char| c.is_alphabetic() || c == '_') && new.chars().all(is_part);
-    if !is_name || KEYWORDS.contains(&new) {
-        let why = if is_name {
-            "a word of the language"
-        } else {
-            "no name"
-        };
-        return Err(format!("`{new}` is {why}"));
+    if !is_name {
+        return Err(format!("`{new}` is no name"));
     }
     let source = document.text.as_str();
     if document.program.is_none() {

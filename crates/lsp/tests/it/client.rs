@@ -210,7 +210,7 @@ pub fn at(uri: &str, position: &Value) -> Value {
     json!({
         "textDocument": { "uri": uri },
         "position": position,
-        "context": { "includeDeclaration": true },
+        "context": { "includeDeclaration": true, "triggerKind": 1 },
     })
 }
 

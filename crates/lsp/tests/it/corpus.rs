@@ -31,13 +31,17 @@ fn all_programs_are_answered_about() {
         let file = &uri(path);
         let errors = client.open(file, text);
         let errors: Vec<&Value> = errors.iter().filter(|one| one["severity"] == 1).collect();
-        assert!(errors.is_empty(), "{path}: {errors:?}");
+        // A file that others include may have no process.
+        let library = errors.iter().all(|one| one["code"] == "M0206");
+        assert!(library, "{path}: {errors:?}");
         let whole = json!({ "textDocument": { "uri": file } });
         let outline = client.request("textDocument/documentSymbol", whole.clone());
         assert!(!outline.as_array().expect("a list").is_empty(), "{path}");
         is_outline(&outline);
         let lenses = client.request("textDocument/codeLens", whole.clone());
-        assert_eq!(lenses[0]["command"]["title"], "check", "{path}");
+        if errors.is_empty() {
+            assert_eq!(lenses[0]["command"]["title"], "check", "{path}");
+        }
         let edits = json!({ "textDocument": { "uri": file }, "options": {} });
         let mut edits = edits;
         edits["options"] = json!({ "tabSize": 2, "insertSpaces": true });

@@ -221,7 +221,7 @@ fn a_name_that_would_mean_something_else_is_refused() {
     for (new, words) in [
         ("flag", "means something else"),
         ("me", "means something else"),
-        ("while", "word of the language"),
+        ("while", "means something else"),
         ("1x", "no name"),
         ("", "no name"),
     ] {
