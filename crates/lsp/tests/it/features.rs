@@ -175,7 +175,11 @@ fn renaming_there_and_back_changes_nothing() {
     let mut renamed = 0;
     for (path, text) in programs(&["examples", "corpus/litmus", "corpus/spin"]) {
         let file = &uri(&path);
-        client.open(file, &text);
+        let told = client.open(file, &text);
+        // A file that others include has no process.
+        if told.iter().any(|one| one["code"] == "M0206") {
+            continue;
+        }
         let whole = json!({ "textDocument": { "uri": file } });
         let outline = client.request("textDocument/documentSymbol", whole);
         let names = outline.as_array().expect("a list").iter();
