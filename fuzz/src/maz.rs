@@ -1,7 +1,7 @@
 //! Programs in `.maz`.
 
 use mazurka_diagnostics::Diagnostic;
-use mazurka_lang::{compile, load};
+use mazurka_lang::{Unformatted, compile, format, load};
 
 /// Loads and compiles a program, and looks at every place that is mentioned. Whether it is one.
 pub fn read(source: &str) -> bool {
@@ -9,7 +9,17 @@ pub fn read(source: &str) -> bool {
     if let Err(mistakes) = &code {
         are_told(mistakes, source);
     }
+    lay_out(source);
     code.is_ok()
+}
+
+/// Lays a text out, unless it has mistakes. A second time nothing changes.
+fn lay_out(source: &str) {
+    match format(source) {
+        Ok(text) => assert_eq!(format(&text).as_ref(), Ok(&text), "of {source:?}"),
+        Err(Unformatted::Mistakes(mistakes)) => are_told(&mistakes, source),
+        Err(Unformatted::Changed) => panic!("the layout changes {source:?}"),
+    }
 }
 
 /// That there are mistakes, in the order of the text, with words, at places that lie in the text.

@@ -10,7 +10,6 @@ use mazurka::{Program, Verdict};
 use crate::args::OutputArgs;
 use crate::exit::Exit;
 use crate::output;
-use crate::show::Format;
 
 /// What to do about warnings.
 #[derive(Debug, Args)]
@@ -39,7 +38,7 @@ impl WarningArgs {
             record.verdict != Verdict::Violated || warning.code.starts_with("W01")
         };
         let told: Vec<DiagnosticRecord> = all.iter().filter(told).cloned().collect();
-        if !told.is_empty() && !output.quiet && output.format != Format::Json {
+        if !told.is_empty() && !output.quiet && !output.format.has_warnings() {
             // All of them are about the program's own file.
             let own = mazurka::parts(source).remove(0).text;
             output::print_error(&render(&record.program.file, &own, &told));

@@ -31,13 +31,17 @@ pub(crate) fn program(name: &str) -> Result<String, String> {
 
 /// The text of a `.maz` program with all files that it includes.
 pub(crate) fn with_included(name: &str) -> Result<String, String> {
-    let text = program(name)?;
+    Ok(expanded(name, &program(name)?))
+}
+
+/// A text of a `.maz` program with all files that it includes.
+pub(crate) fn expanded(name: &str, text: &str) -> String {
     let mut known = Vec::new();
     let read = &mut |path: &str| match name {
         "-" => Err("standard input has no folder".to_owned()),
         _ => included(Path::new(name), path, &mut known),
     };
-    Ok(mazurka::expand(&text, read))
+    mazurka::expand(text, read)
 }
 
 /// The text of a file that a program includes. Links may not lead out of its folder either, nor to

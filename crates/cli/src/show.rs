@@ -4,7 +4,8 @@ use std::fmt;
 
 use clap::Arg;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use mazurka_report::Lanes;
+use mazurka::record::{MistakesRecord, Record, Witness};
+use mazurka_report::{Lanes, Sheet};
 use serde::Serialize;
 
 use crate::args::OutputArgs;
@@ -27,16 +28,37 @@ pub(crate) enum Format {
     Html,
     /// A picture of letters.
     Chart,
+    /// Findings for code scanning.
+    Sarif,
+    /// Test cases for CI servers.
+    Junit,
+    /// Annotations of GitHub Actions.
+    Github,
+    /// A trace for Apalache and Quint.
+    Itf,
+    /// A table for spreadsheets.
+    Csv,
+    /// A table for texts.
+    Markdown,
+    /// A table for papers.
+    Latex,
 }
 
 impl Format {
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 13] = [
         Self::Text,
         Self::Json,
         Self::Dot,
         Self::Svg,
         Self::Html,
         Self::Chart,
+        Self::Sarif,
+        Self::Junit,
+        Self::Github,
+        Self::Itf,
+        Self::Csv,
+        Self::Markdown,
+        Self::Latex,
     ];
 
     fn name(self) -> &'static str {
@@ -47,12 +69,24 @@ impl Format {
             Self::Svg => "svg",
             Self::Html => "html",
             Self::Chart => "chart",
+            Self::Sarif => "sarif",
+            Self::Junit => "junit",
+            Self::Github => "github",
+            Self::Itf => "itf",
+            Self::Csv => "csv",
+            Self::Markdown => "markdown",
+            Self::Latex => "latex",
         }
     }
 
     /// Whether it shows something that text and record leave out.
     pub(crate) fn is_picture(self) -> bool {
-        !matches!(self, Self::Text | Self::Json)
+        matches!(self, Self::Dot | Self::Svg | Self::Html | Self::Chart)
+    }
+
+    /// Whether it has the warnings about a program, too.
+    pub(crate) fn has_warnings(self) -> bool {
+        matches!(self, Self::Json | Self::Sarif | Self::Github)
     }
 }
 
@@ -93,6 +127,57 @@ pub(crate) fn lanes(lanes: &Lanes, format: Format) -> String {
 /// What every command offers.
 pub(crate) const TEXT: Offer = (Format::Text, "Text");
 pub(crate) const JSON: Offer = (Format::Json, "The record, see docs/record.md");
+
+/// The formats of other tools that a verdict has.
+pub(crate) const EXCHANGE: [Offer; 6] = [
+    (Format::Sarif, "Findings for code scanning: SARIF 2.1.0"),
+    (Format::Junit, "Test cases for CI servers: JUnit XML"),
+    (Format::Github, "Annotations of GitHub Actions"),
+    (
+        Format::Itf,
+        "The first run that shows a violation, as a trace for Apalache and Quint",
+    ),
+    CSV,
+    MARKDOWN,
+];
+/// The formats of tables.
+pub(crate) const CSV: Offer = (Format::Csv, "The counts, for spreadsheets");
+pub(crate) const MARKDOWN: Offer = (Format::Markdown, "The counts, for texts");
+pub(crate) const LATEX: Offer = (Format::Latex, "The counts, for papers");
+
+/// A record in the format of another tool (docs/exchange.md); none if the format is none of these.
+pub(crate) fn exchanged(record: &Record, format: Format) -> Option<String> {
+    Some(match format {
+        Format::Sarif => mazurka_report::sarif(record),
+        Format::Junit => mazurka_report::junit(record),
+        Format::Github => mazurka_report::github(record),
+        Format::Csv => Sheet::of_searches([record]).csv(),
+        Format::Markdown => Sheet::of_searches([record]).markdown(),
+        Format::Latex => Sheet::of_searches([record]).latex(),
+        Format::Itf => {
+            let with_runs = |witness: &&Witness| !witness.runs.is_empty();
+            match record.witnesses.iter().find(with_runs) {
+                Some(shown) => mazurka_report::itf(&record.program, &shown.runs[0], shown.lasso),
+                None => {
+                    output::complain("no run shows a violation, so there is no trace to write");
+                    String::new()
+                }
+            }
+        }
+        Format::Text | Format::Json => return None,
+        Format::Dot | Format::Svg | Format::Html | Format::Chart => return None,
+    })
+}
+
+/// Mistakes in a format for other programs; none if it is for people, or has no place for them.
+pub(crate) fn exchanged_mistakes(mistakes: &MistakesRecord, format: Format) -> Option<String> {
+    match format {
+        Format::Sarif => Some(mazurka_report::sarif_mistakes(mistakes)),
+        Format::Junit => Some(mazurka_report::junit_mistakes(mistakes)),
+        Format::Github => Some(mazurka_report::github_mistakes(mistakes)),
+        _ => None,
+    }
+}
 
 /// Reads the name of a format that is offered, and lists them in `--help` and completions.
 pub(crate) fn format(offers: &[Offer]) -> impl TypedValueParser<Value = Format> {

@@ -16,6 +16,32 @@ pub(crate) fn setting(text: &str) -> Result<(String, String), String> {
     }
 }
 
+/// `NAME=VALUES`: one value, several with commas between, or a range whose end is excluded.
+pub(crate) fn settings(text: &str) -> Result<(String, Vec<String>), String> {
+    let (name, values) = setting(text)?;
+    let range = values.split_once("..");
+    let range = range.and_then(|(from, to)| {
+        let [from, to] = [from, to].map(|end| end.trim().parse::<i64>().ok());
+        Some(from?..to?)
+    });
+    let values: Vec<String> = match range {
+        Some(range) if range.end.saturating_sub(range.start) > 10_000 => {
+            return Err("a range has at most 10000 values".to_owned());
+        }
+        Some(range) => range.map(|value| value.to_string()).collect(),
+        // A list for an array is one value.
+        None if values.starts_with('[') => vec![values],
+        None => values
+            .split(',')
+            .map(|value| value.trim().to_owned())
+            .collect(),
+    };
+    match values.is_empty() || values.iter().any(String::is_empty) {
+        true => Err("write NAME=VALUE, NAME=1,2,4 or NAME=2..6, which ends with 5".to_owned()),
+        false => Ok((name, values)),
+    }
+}
+
 /// An input and its value: `0#0=5`, `0.1#2=true`
 pub(crate) fn input(text: &str) -> Result<(String, i128), String> {
     let hint = || {

@@ -261,7 +261,7 @@ pub(crate) fn default_memory() -> Option<u64> {
 }
 
 /// Bytes of memory in use, if the system says.
-fn used() -> Option<u64> {
+pub(crate) fn used() -> Option<u64> {
     let used = memory_stats::memory_stats()?.physical_mem as u64;
     MOST_USED.fetch_max(used, Ordering::SeqCst);
     Some(used)

@@ -217,6 +217,17 @@ pub enum Verdict {
     Inconclusive,
 }
 
+impl Verdict {
+    /// Returns its name, as the record has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Verified => "verified",
+            Verdict::Violated => "violated",
+            Verdict::Inconclusive => "inconclusive",
+        }
+    }
+}
+
 /// Which runs without an end count (docs/temporal.md).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -24,21 +24,25 @@
 //! | `check` | from syntax tree to checked program (`hir`): names, types, constants |
 //! | `code` | from checked program to the code that runs, and what is known of it beforehand |
 //! | `run` | the interpreter, and the machines that explorers drive: with numbers, with terms |
+//! | `format` | the layout of a text, `mazurka fmt` |
 //! | `tell` | runs in words, coverage, properties given beside the program |
 
 pub mod check;
 mod code;
+mod format;
 mod run;
+pub mod symbols;
 mod syntax;
 mod tell;
 
 pub use check::{OrderedAccess, Setting, Unknowns, hir, load};
 pub use code::compile::{compile, compile_symbolic};
 pub use code::{Code, Cover, VariablePart, flat, shared};
+pub use format::{Unformatted, format};
 pub use run::symbolic::{
     Agreement, AnyStart, Concolic, Concrete, Disagreement, Doubts, LastStep, Observed, Outlook,
     SymbolicMachine, SymbolicState, Valuation, Way,
 };
 pub use run::{LabelledMachine, Machine, NotWeak, Reached, State, UnfitInput};
 pub use syntax::include::expand;
-pub use tell::{BadProperty, Property};
+pub use tell::{BadProperty, Property, StepPlace};

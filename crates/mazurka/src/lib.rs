@@ -15,6 +15,7 @@
 //! | look at all initial values at once | [`symbolic`], [`prove`] |
 //! | run C and C++ | [`native`] |
 //! | choose who decides conditions | [`solving`] |
+//! | lay a program out | [`mod@format`] |
 //! | measure the engines | [`mod@bench`] |
 //! | read an answer | [`record`] |
 //!
@@ -37,6 +38,7 @@ pub mod compare;
 mod covers;
 mod evidence;
 mod export;
+pub mod format;
 mod front;
 pub mod native;
 mod options;
@@ -53,6 +55,7 @@ pub mod search;
 pub mod solving;
 mod states;
 pub mod step;
+mod steps;
 pub mod symbolic;
 pub mod traces;
 mod translation;
@@ -66,7 +69,7 @@ pub use front::FILES_JOINED_BY;
 pub use mazurka_core::{Bound, Limits, Schedule, Verdict, record};
 pub use mazurka_diagnostics::{Diagnostic, Part, Span, parts};
 pub use mazurka_explore::{Algorithm, Progress, Watch};
-pub use mazurka_lang::{Unknowns, expand};
+pub use mazurka_lang::{StepPlace, Unknowns, expand, symbols};
 pub use options::{Options, quietly};
 pub use program::{Program, Refused};
 pub use warnings::mistakes;

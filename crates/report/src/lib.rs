@@ -26,6 +26,8 @@
 //! | [`proved`] | the answer of `prove` |
 //! | [`proof_tree`], [`proof_html`], [`proof_svg`] | a proof to read |
 //! | [`bench()`] | what was measured, beside the figures of others |
+//! | [`sarif()`], [`junit()`], [`github()`], [`itf()`] | the formats of other tools |
+//! | [`Sheet`], [`Plot`] | tables and plots |
 //! | [`json()`] | any record, as the stable interface |
 
 mod bench;
@@ -36,6 +38,7 @@ mod coverage;
 mod covers;
 mod dot;
 mod events;
+mod exchange;
 mod fit;
 mod history;
 mod json;
@@ -71,6 +74,9 @@ pub use chart::{chart, chart_svg};
 pub use compare::{Sides, compared};
 pub use coverage::coverage;
 pub use dot::dot;
+pub use exchange::{
+    Plot, Sheet, github, github_mistakes, itf, junit, junit_mistakes, sarif, sarif_mistakes,
+};
 pub use fit::fit;
 pub use json::json;
 pub use lanes::Lanes;

@@ -348,7 +348,7 @@ pub(crate) fn words(x: f64, y: f64, text: &str, options: &str) -> String {
 }
 
 /// Text that XML reads back. Control characters have no place in it.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut result = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

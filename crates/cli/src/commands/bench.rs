@@ -5,11 +5,12 @@ use std::time::Duration;
 use clap::Args;
 use mazurka::bench::{Bench, Benchmark};
 use mazurka::{Algorithm, Limits};
+use mazurka_report::Sheet;
 
 use super::{Refusal, view};
 use crate::args::{AllowArgs, OutputArgs, algorithm};
 use crate::exit::Exit;
-use crate::show::{Format, JSON, TEXT, format, show};
+use crate::show::{CSV, Format, JSON, MARKDOWN, TEXT, format, show};
 use crate::values;
 use crate::watch::watched;
 
@@ -45,8 +46,8 @@ pub(crate) struct BenchArgs {
     /// Cut a search that takes longer
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = values::time)]
     time_limit: Duration,
-    /// Text for people, or the record for programs
-    #[arg(long, value_parser = format(&[TEXT, JSON]), default_value_t = Format::Text, help_heading = "Output")]
+    /// Text for people, the record for programs, or a table
+    #[arg(long, value_parser = format(&[TEXT, JSON, CSV, MARKDOWN]), default_value_t = Format::Text, help_heading = "Output")]
     format: Format,
     #[command(flatten)]
     pub(super) allowing: AllowArgs,
@@ -69,12 +70,12 @@ pub(super) fn bench(args: &BenchArgs) -> Result<Exit, Refusal> {
     };
     let measured = watched(&limits, false, |watch| plan.run(watch))?;
     let measured = measured.map_err(|error| error.to_string())?;
-    show(&measured, exit(&measured), &output, |_| {
-        Ok(mazurka_report::bench(
-            &measured,
-            args.targets,
-            &view(&limits),
-        ))
+    show(&measured, exit(&measured), &output, |format| {
+        Ok(match format {
+            Format::Csv => Sheet::of_bench(&measured).csv(),
+            Format::Markdown => Sheet::of_bench(&measured).markdown(),
+            _ => mazurka_report::bench(&measured, args.targets, &view(&limits)),
+        })
     })
 }
 

@@ -14,10 +14,14 @@ use crate::native::NativeArgs;
 use crate::program::{ProgramArgs, specification};
 use crate::property::PropertyArgs;
 use crate::show::{
-    ABOUT_LANES, Format, JSON, LANES_DOT, LANES_SVG, TEXT, json, lanes, offer, show,
+    EXCHANGE, Format, JSON, LANES_DOT, LANES_SVG, Offer, TEXT, exchanged, json, lanes, offer, show,
 };
 use crate::watch::{self, watched};
 use crate::{files, values};
+
+/// The formats of a verdict.
+const FORMATS: [&[Offer]; 2] = [&[TEXT, JSON, LANES_DOT, LANES_SVG], &EXCHANGE];
+const ABOUT_FORMATS: &str = "Text for people, the record for programs, a picture of the run, or a format of other tools (docs/exchange.md)";
 
 /// Say whether a program can fail, deadlock, or end in different states
 #[derive(Debug, Args)]
@@ -31,6 +35,7 @@ use crate::{files, values};
   mazurka check server.maz --fairness strong
   mazurka check counter.maz --witness bad.json; mazurka replay bad.json
   mazurka check counter.maz --format svg > counter.svg
+  mazurka check counter.maz --format sarif > counter.sarif
   mazurka check peterson.maz --certificate peterson.cert; mazurka check-certificate peterson.cert
   echo 'var x: int = 0 process {{ x := 1 }} process {{ x := 2 }}' | mazurka check -
 
@@ -39,7 +44,7 @@ different final states if the file has `observe` or states no other property; --
 instead what counts, kinds or the names of properties. Where a violation is found, graver ones are looked for in as many steps again,
 at least a million; the kinds that are still open then are named. --keep-going explores everything.
 {EXIT_CODES}"))]
-#[command(mut_args(|flag| offer(flag, ABOUT_LANES, &[TEXT, JSON, LANES_DOT, LANES_SVG])))]
+#[command(mut_args(|flag| offer(flag, ABOUT_FORMATS, &FORMATS.concat())))]
 pub(crate) struct CheckArgs {
     #[command(flatten)]
     program: ProgramArgs,
@@ -93,7 +98,8 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit, Refusal> {
     let exit = show(&record, record.verdict.into(), &args.output, |format| {
         Ok(match format {
             Format::Text => mazurka_report::verdict(&record, &view(&options.limits)),
-            picture => lanes(&Lanes::of_evidence(&record), picture),
+            other => exchanged(&record, other)
+                .unwrap_or_else(|| lanes(&Lanes::of_evidence(&record), other)),
         })
     })?;
     let exit = args.warnings.show(&program, &record, exit, &args.output);

@@ -17,7 +17,7 @@ use crate::diagnose::WarningArgs;
 use crate::exit::Exit;
 use crate::native::NativeArgs;
 use crate::program::ProgramArgs;
-use crate::show::{Format, JSON, Offer, TEXT, offer, show};
+use crate::show::{EXCHANGE, Format, JSON, Offer, TEXT, exchanged, offer, show};
 use crate::watch::{self, watched};
 use crate::{files, output, values};
 
@@ -38,6 +38,9 @@ pub(super) const FORMATS: [Offer; 4] = [
 /// What the help says of them.
 pub(super) const ABOUT_FORMATS: &str = "Text for people, the record for programs, or a picture of a small program's tree, states or net";
 
+/// The same where other tools can read the counts.
+const ABOUT_ALL_FORMATS: &str = "Text for people, the record for programs, a picture of a small program's tree, states or net, or a format of other tools (docs/exchange.md)";
+
 /// Explore the whole space with one engine, and count
 #[derive(Debug, Args)]
 #[command(after_help = format!("Examples:
@@ -55,7 +58,7 @@ pub(super) const ABOUT_FORMATS: &str = "Text for people, the record for programs
 
 {EXIT_CODES}
 A failure or a deadlock that was found is exit code 1; different final states are not."))]
-#[command(mut_args(|flag| offer(flag, ABOUT_FORMATS, &FORMATS)))]
+#[command(mut_args(|flag| offer(flag, ABOUT_ALL_FORMATS, &[&FORMATS[..], &EXCHANGE].concat())))]
 pub(crate) struct ExploreArgs {
     #[command(flatten)]
     program: ProgramArgs,
@@ -275,8 +278,9 @@ pub(super) fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
         },
     };
     watch::add_memory(&mut record);
-    let exit = show(&record, record.verdict.into(), &args.output, |_| {
-        Ok(mazurka_report::table(&record, &view(&options.limits)))
+    let exit = show(&record, record.verdict.into(), &args.output, |format| {
+        Ok(exchanged(&record, format)
+            .unwrap_or_else(|| mazurka_report::table(&record, &view(&options.limits))))
     })?;
     let exit = args.warnings.show(&program, &record, exit, &args.output);
     if !args.output.quiet {

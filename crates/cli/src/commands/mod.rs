@@ -7,6 +7,8 @@ mod check_proof;
 mod compare;
 mod completions;
 mod explore;
+mod fmt;
+mod lsp;
 mod orders;
 mod permute;
 mod prove;
@@ -15,6 +17,7 @@ mod replay;
 mod run;
 mod step;
 mod symbolic;
+mod table;
 mod unfold;
 
 use std::path::Path;
@@ -28,7 +31,7 @@ use mazurka_report::{Paint, View};
 
 use crate::args::{EXIT_CODES, OutputArgs};
 use crate::exit::{self, Exit};
-use crate::show::{Format, json};
+use crate::show::{Format, exchanged_mistakes, json};
 use crate::{diagnose, files, output};
 
 /// More workers than this would only get in each other's way.
@@ -71,6 +74,9 @@ enum Command {
     Prove(prove::ProveArgs),
     CheckProof(check_proof::CheckProofArgs),
     CheckCertificate(check_certificate::CheckCertificateArgs),
+    Table(table::TableArgs),
+    Fmt(fmt::FmtArgs),
+    Lsp(lsp::LspArgs),
     Bench(bench::BenchArgs),
     Completions(completions::CompletionsArgs),
 }
@@ -95,6 +101,9 @@ pub(crate) fn execute(cli: &Cli) -> Exit {
         Command::Prove(args) => prove::prove(args),
         Command::CheckProof(args) => check_proof::check_proof(args),
         Command::CheckCertificate(args) => check_certificate::check_certificate(args),
+        Command::Table(args) => table::table(args),
+        Command::Fmt(args) => fmt::fmt(args),
+        Command::Lsp(args) => lsp::lsp(args),
         Command::Bench(args) => bench::bench(args),
         Command::Completions(args) => Ok(completions::completions(args)),
     };
@@ -102,14 +111,20 @@ pub(crate) fn execute(cli: &Cli) -> Exit {
         match refusal {
             Refusal::Done(exit) => return exit,
             Refusal::Message(text) => output::complain(&text),
-            Refusal::Program { mistakes, source } => match cli.command.format() {
-                Format::Json => return tell_mistakes(&mistakes),
-                _ => output::print_error(&diagnose::render(
+            Refusal::Program { mistakes, source } => {
+                let format = cli.command.format();
+                if format == Format::Json {
+                    return tell_mistakes(&mistakes);
+                }
+                if let Some(text) = exchanged_mistakes(&mistakes, format) {
+                    return output::print_raw(&text, Exit::BadInput);
+                }
+                output::print_error(&diagnose::render(
                     &mistakes.file,
                     &source,
                     &mistakes.diagnostics,
-                )),
-            },
+                ));
+            }
         }
         Exit::BadInput
     });
@@ -130,6 +145,7 @@ impl Command {
     fn allows_inconclusive(&self) -> bool {
         let allowing = match self {
             Command::Bench(args) => Some(&args.allowing),
+            Command::Table(args) => Some(&args.allowing),
             Command::CheckProof(args) => Some(&args.allowing),
             Command::CheckCertificate(args) => Some(&args.allowing),
             other => other.output().map(|output| &output.allowing),
@@ -154,6 +170,9 @@ impl Command {
             Command::Step(_)
             | Command::CheckProof(_)
             | Command::CheckCertificate(_)
+            | Command::Table(_)
+            | Command::Fmt(_)
+            | Command::Lsp(_)
             | Command::Bench(_)
             | Command::Completions(_) => return None,
         })

@@ -15,7 +15,7 @@ use crate::show::{ABOUT_LANES, Format, JSON, LANES_DOT, Offer, TEXT, lanes, offe
 use crate::values;
 use crate::watch::watched;
 
-const FORMATS: [Offer; 5] = [
+const FORMATS: [Offer; 6] = [
     TEXT,
     JSON,
     LANES_DOT,
@@ -26,6 +26,10 @@ const FORMATS: [Offer; 5] = [
     (
         Format::Chart,
         "The message sequence chart of an ABS program, as text",
+    ),
+    (
+        Format::Itf,
+        "The states of the run, as a trace for Apalache and Quint",
     ),
 ];
 
@@ -177,6 +181,7 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Refusal> {
                 mazurka_report::chart_svg(record, run).unwrap_or_else(|| picture(format))
             }
             Format::Dot => picture(format),
+            Format::Itf => mazurka_report::itf(&record.program, run, None),
             _ if args.linearise => whole.linearised.clone().unwrap_or_default(),
             _ => mazurka_report::run(record, one, &view(&options.limits)),
         })

@@ -89,7 +89,13 @@ fn file_of(source: &str) -> (File<'_>, FxHashSet<String>) {
         }
     }
     items.extend(specified);
-    (File { items }, constants)
+    (
+        File {
+            items,
+            ..File::default()
+        },
+        constants,
+    )
 }
 
 /// Where the next item may begin: words beyond the block do no harm, they only mention more.

@@ -17,6 +17,8 @@ pub(crate) struct Name<'s> {
 #[derive(Debug, Default)]
 pub(crate) struct File<'s> {
     pub items: Vec<Item<'s>>,
+    /// Where each declaration stands, and the number of its first item.
+    pub extents: Vec<(Span, usize)>,
 }
 
 /// A declaration or a process.

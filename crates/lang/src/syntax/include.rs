@@ -4,7 +4,7 @@
 //! ([`mazurka_diagnostics::mark`]), so all later stages know one text. What cannot be included
 //! leaves a mark with the reason, which the parser reports where it was asked for.
 
-use mazurka_diagnostics::{MARK, mark, refusal};
+use mazurka_diagnostics::{MARK, Span, mark, refusal};
 
 use super::lexer::lex;
 use super::token::Kind;
@@ -45,6 +45,16 @@ pub fn expand(source: &str, read: &mut dyn FnMut(&str) -> Result<String, String>
     expansion.text
 }
 
+/// The text of one file, with blanks where it includes others: what is left stands where it stood.
+pub(crate) fn without_includes(source: &str) -> String {
+    let mut text = source.replace(MARK, "\u{1f}");
+    for include in includes(source) {
+        let range = include.span.start as usize..include.span.end as usize;
+        text.replace_range(range.clone(), &" ".repeat(range.len()));
+    }
+    text
+}
+
 struct Expansion<'r> {
     read: &'r mut dyn FnMut(&str) -> Result<String, String>,
     /// The files that are being read, each included by the one before it.
@@ -56,6 +66,8 @@ struct Expansion<'r> {
 /// An `include` of a file.
 struct Include<'s> {
     path: &'s str,
+    /// Where it stands.
+    span: Span,
     /// The byte behind its line.
     line_end: usize,
     /// Whether nothing else is on its line.
@@ -180,6 +192,7 @@ fn includes(source: &str) -> Vec<Include<'_>> {
         let between = &source[before.unwrap_or(0)..token.span.start as usize];
         found.push(Include {
             path,
+            span: token.span.to(file.span),
             line_end: end + line.len(),
             alone: (before.is_none() || between.contains('\n'))
                 && (behind.is_empty() || behind.starts_with("//")),

@@ -7,6 +7,8 @@ pub(crate) mod pretty;
 pub(crate) mod property;
 pub(crate) mod scribe;
 mod standing;
+mod steps;
 mod values;
 
 pub use property::{BadProperty, Property};
+pub use steps::StepPlace;

@@ -3,6 +3,7 @@
 mod common;
 mod concolic;
 mod foreign;
+mod format;
 mod grammar;
 mod limits;
 mod objects;

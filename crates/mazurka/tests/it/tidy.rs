@@ -274,6 +274,7 @@ fn only_the_binary_does_io() {
         "report",
         "logic",
         "mazurka",
+        "lsp",
         "testkit",
     ] {
         never(name, &io);
@@ -302,7 +303,9 @@ fn the_library_knows_no_terminal() {
     for name in ["clap", "indicatif", "ctrlc", "anstream", "mazurka-report"] {
         assert!(!used.contains_key(name), "the library uses {name}");
     }
-    assert_eq!(dependencies("cli"), ["mazurka", "mazurka-report"]);
+    assert_eq!(dependencies("lsp"), ["mazurka"]);
+    let cli = ["mazurka", "mazurka-lsp", "mazurka-report"];
+    assert_eq!(dependencies("cli"), cli);
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod coverage;
 mod covers;
 mod engines;
 mod everything;
+mod format;
 mod ghosts;
 mod inputs;
 mod linear;

@@ -25,8 +25,11 @@ impl<'s> Parser<'s> {
             }
             let start = self.pos;
             let before = self.diagnostics.len();
+            let first = (self.token().span, file.items.len());
             self.depth_reported = false;
-            if self.item(&mut file.items).is_err() {
+            let read = self.item(&mut file.items);
+            file.extents.push((first.0.to(self.previous()), first.1));
+            if read.is_err() {
                 self.skip_item(start);
             } else if !self.at_item() && !self.at(Kind::Semi) {
                 // What stands on a new line is a mistake of its own.

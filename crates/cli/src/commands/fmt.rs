@@ -1,0 +1,85 @@
+//! The command `fmt`.
+
+use std::path::Path;
+
+use clap::Args;
+use mazurka::format::{Unformatted, format};
+
+use super::Refusal;
+use crate::exit::Exit;
+use crate::{diagnose, files, output};
+
+/// Lay out `.maz` programs: indentation, blanks and empty lines
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  mazurka fmt examples/counter.maz
+  mazurka fmt --check examples corpus
+  mazurka fmt - < examples/counter.maz
+
+Line breaks and comments stay as they are (docs/format.md). A file is written only if its new text is
+read as the same program, and all at once. A file with mistakes is left as it is.
+Exit codes: 0 all files are laid out, 1 with --check: some are not, 3 a file cannot be read or
+written, or has mistakes.")]
+pub(crate) struct FmtArgs {
+    /// Files, and folders: all `.maz` files in them. `-` for standard input, which is printed
+    #[arg(required = true, value_name = "FILE")]
+    names: Vec<String>,
+    /// Write nothing, and name the files that are not laid out
+    #[arg(long)]
+    check: bool,
+}
+
+/// Lays out each file, and goes on after one that cannot be.
+pub(super) fn fmt(args: &FmtArgs) -> Result<Exit, Refusal> {
+    let mut all = Vec::new();
+    for name in &args.names {
+        all.extend(files::in_folder(name, ".maz")?);
+    }
+    let exits = all.iter().map(|name| match one(name, args.check) {
+        Ok(exit) => exit,
+        Err(problem) => {
+            output::complain(&problem);
+            Exit::BadInput
+        }
+    });
+    Ok(exits.fold(Exit::Verified, Exit::worse))
+}
+
+/// Lays out one file. The error is a sentence.
+fn one(name: &str, check: bool) -> Result<Exit, String> {
+    if name != "-" && !name.ends_with(".maz") {
+        return Err(format!(
+            "`{name}` is no `.maz` file, and only these are laid out"
+        ));
+    }
+    let text = files::program(name)?;
+    let formatted = match format(&text) {
+        Ok(formatted) => formatted,
+        Err(Unformatted::Mistakes(mistakes)) => {
+            let mistakes = mazurka::mistakes(name, &text, &mistakes);
+            output::print_error(&diagnose::render(name, &text, &mistakes.diagnostics));
+            return Ok(Exit::BadInput);
+        }
+        Err(changed) => return Err(format!("`{name}`: {changed}; please report this")),
+    };
+    Ok(match (name, check) {
+        (_, true) if formatted == text => Exit::Verified,
+        (_, true) => {
+            let line = first_difference(&text, &formatted);
+            output::print(&format!("{name}:{line}: not laid out\n"), Exit::Violated)
+        }
+        ("-", false) => output::print_raw(&formatted, Exit::Verified),
+        (_, false) => {
+            if formatted != text {
+                files::save("the program", Path::new(name), &formatted);
+            }
+            Exit::Verified
+        }
+    })
+}
+
+/// The first line in which two texts differ, from 1.
+fn first_difference(one: &str, other: &str) -> usize {
+    let lines = one.split('\n').zip(other.split('\n'));
+    lines.take_while(|(one, other)| one == other).count() + 1
+}

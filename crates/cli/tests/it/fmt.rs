@@ -1,0 +1,92 @@
+//! `mazurka fmt`: what it writes, what it refuses, and what it says.
+
+use std::fs;
+
+use crate::support::{mazurka, with_input};
+
+const UGLY: &str = "var x:int=0\nprocess{x:=x+1 // one\n}\n";
+const NEAT: &str = "var x: int = 0\nprocess { x := x + 1 // one\n}\n";
+
+#[test]
+fn standard_input_is_printed() {
+    let said = with_input(&["fmt", "-"], UGLY);
+    assert_eq!((said.code, &*said.out, &*said.err), (0, NEAT, ""));
+    let said = with_input(&["fmt", "-", "--check"], UGLY);
+    assert_eq!((said.code, &*said.out), (1, "-:1: not laid out\n"));
+    let said = with_input(&["fmt", "-", "--check"], NEAT);
+    assert_eq!((said.code, &*said.out), (0, ""));
+}
+
+#[test]
+fn files_and_folders_are_written_in_place() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let inner = folder.path().join("inner");
+    fs::create_dir(&inner).expect("a folder");
+    let [one, two, other] = ["a.maz", "inner/b.maz", "inner/c.txt"].map(|name| {
+        let path = folder.path().join(name);
+        fs::write(&path, UGLY).expect("written");
+        path
+    });
+    let name = folder.path().to_str().expect("UTF-8");
+    let said = mazurka(&["fmt", "--check", name]);
+    assert_eq!((said.code, said.out.lines().count()), (1, 2), "{said:?}");
+    assert_eq!(fs::read_to_string(&one).expect("read"), UGLY);
+    let said = mazurka(&["fmt", name]);
+    assert_eq!((said.code, &*said.out, &*said.err), (0, "", ""));
+    assert_eq!(fs::read_to_string(&one).expect("read"), NEAT);
+    assert_eq!(fs::read_to_string(&two).expect("read"), NEAT);
+    assert_eq!(fs::read_to_string(&other).expect("read"), UGLY);
+    assert_eq!(mazurka(&["fmt", "--check", name]).code, 0);
+    assert_eq!(fs::read_dir(&inner).expect("a folder").count(), 2);
+}
+
+#[test]
+fn a_file_with_mistakes_stays_as_it_is_and_the_others_are_laid_out() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let wrong = "process{x:=}\n";
+    for (name, text) in [("a.maz", wrong), ("b.maz", UGLY)] {
+        fs::write(folder.path().join(name), text).expect("written");
+    }
+    let said = mazurka(&["fmt", folder.path().to_str().expect("UTF-8")]);
+    assert_eq!(said.code, 3);
+    assert!(
+        said.err.contains("M0101") && said.err.contains("a.maz:1:12"),
+        "{said:?}"
+    );
+    let read = |name| fs::read_to_string(folder.path().join(name)).expect("read");
+    assert_eq!((&*read("a.maz"), &*read("b.maz")), (wrong, NEAT));
+}
+
+#[test]
+fn what_is_no_program_is_refused() {
+    for (name, words) in [
+        ("README.md", "no `.maz` file"),
+        ("no-such-file.maz", "no-such-file.maz"),
+        ("corpus/c", "without `.maz` files"),
+    ] {
+        let said = mazurka(&["fmt", name]);
+        assert_eq!(said.code, 3, "{name}");
+        assert!(said.err.contains(words), "{said:?}");
+    }
+    assert_eq!(mazurka(&["fmt"]).code, 3);
+}
+
+#[test]
+fn a_file_that_may_not_be_written_is_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a.maz");
+    fs::write(&path, UGLY).expect("written");
+    let mut rights = fs::metadata(&path).expect("a file").permissions();
+    rights.set_readonly(true);
+    fs::set_permissions(&path, rights).expect("changed");
+    let said = mazurka(&["fmt", path.to_str().expect("UTF-8")]);
+    assert_eq!(said.code, 3, "{said:?}");
+    assert_eq!(fs::read_to_string(&path).expect("read"), UGLY);
+}
+
+#[test]
+fn a_file_that_includes_another_is_laid_out_without_it() {
+    let said = with_input(&["fmt", "-"], "include  \"lib/none.maz\"\nprocess{skip}");
+    assert_eq!(said.code, 0, "{said:?}");
+    assert_eq!(said.out, "include \"lib/none.maz\"\nprocess { skip }\n");
+}

@@ -1,0 +1,314 @@
+//! Where lines begin.
+//!
+//! Two blanks for each pair of braces around a line, and four more for a line that goes on with
+//! what an earlier one began. Each bracket that is open knows the indentation of the statement or
+//! the line in which it was opened, so brackets that were opened in one line indent once.
+
+use super::spacing::{Word, blank, ends_operand, is_infix};
+use crate::syntax::token::{Kind, Token};
+
+/// One level.
+const STEP: usize = 2;
+/// A line that goes on with a statement.
+const CONTINUED: usize = 4;
+
+/// What stands between two tokens.
+#[derive(Clone, Copy, Debug)]
+enum Piece<'s> {
+    /// So many line breaks, with blanks around.
+    Breaks(usize),
+    Comment(&'s str),
+}
+
+/// A bracket that is open, or the whole file.
+#[derive(Debug)]
+struct Level {
+    opener: Option<Kind>,
+    /// The indentation of a closing bracket that opens a line.
+    base: usize,
+    /// The indentation of what stands inside.
+    content: usize,
+    /// The indentation of the statement that is being read.
+    statement: usize,
+    /// Commas separate its parts, as in an `enum`.
+    commas: bool,
+    /// The statement has one of the words before the braces of which commas separate parts.
+    names_members: bool,
+}
+
+/// The text with its tokens in the right places.
+pub(super) fn layout(source: &str, tokens: &[Token]) -> String {
+    let mut writer = Writer {
+        out: String::with_capacity(source.len() + source.len() / 8),
+        levels: vec![Level {
+            opener: None,
+            base: 0,
+            content: 0,
+            statement: 0,
+            commas: false,
+            names_members: false,
+        }],
+        line: 0,
+        last: None,
+        after_comment: false,
+    };
+    let mut at = 0;
+    for (index, token) in tokens.iter().enumerate() {
+        let start = token.span.start as usize;
+        let pieces = pieces(source.get(at..start).unwrap_or(""));
+        let next = tokens.get(index + 1);
+        let behind = next.map_or("", |next| {
+            let from = token.span.end as usize;
+            source.get(from..next.span.start as usize).unwrap_or("")
+        });
+        let word = writer.word(source, token, next.map(|next| next.kind), start == at);
+        writer.put(&pieces, &word, behind.contains('\n'));
+        at = token.span.end as usize;
+    }
+    writer.out
+}
+
+/// Splits what stands between two tokens.
+fn pieces(mut gap: &str) -> Vec<Piece<'_>> {
+    let mut pieces = Vec::new();
+    let mut breaks = 0;
+    while let Some(first) = gap.chars().next() {
+        let length = if gap.starts_with("/*") {
+            gap.find("*/").map_or(gap.len(), |at| at + 2)
+        } else if gap.starts_with("//") {
+            gap.find('\n').unwrap_or(gap.len())
+        } else {
+            // Blanks, and the mark in front of a text that says how its bytes are ordered.
+            breaks += usize::from(first == '\n');
+            gap = &gap[first.len_utf8()..];
+            continue;
+        };
+        if breaks > 0 {
+            pieces.push(Piece::Breaks(std::mem::take(&mut breaks)));
+        }
+        pieces.push(Piece::Comment(gap[..length].trim_end()));
+        gap = &gap[length..];
+    }
+    if breaks > 0 {
+        pieces.push(Piece::Breaks(breaks));
+    }
+    pieces
+}
+
+struct Writer<'s> {
+    out: String,
+    levels: Vec<Level>,
+    /// The indentation of the line that is being written.
+    line: usize,
+    last: Option<Word<'s>>,
+    /// Whether a comment was written last.
+    after_comment: bool,
+}
+
+impl<'s> Writer<'s> {
+    /// The token, and what can be told of it from the one before and the one behind.
+    fn word(&self, source: &'s str, token: &Token, next: Option<Kind>, touches: bool) -> Word<'s> {
+        let after_operand = self
+            .last
+            .is_some_and(|last| !last.alternative && ends_operand(last.kind, last.text));
+        let after_brace = self.last.is_some_and(|last| last.kind == Kind::RBrace);
+        let prefix = match token.kind {
+            Kind::Minus => !after_operand && !after_brace,
+            Kind::Not => !after_operand,
+            Kind::Tilde => true,
+            _ => false,
+        };
+        let alternative = match token.kind {
+            Kind::LBracket => next == Some(Kind::RBracket),
+            Kind::RBracket => self
+                .last
+                .is_some_and(|last| last.kind == Kind::LBracket && last.alternative),
+            _ => false,
+        };
+        Word {
+            kind: token.kind,
+            text: token.span.text(source),
+            prefix,
+            alternative,
+            behind: self.last.map(|last| last.kind),
+            touches,
+        }
+    }
+
+    fn level(&mut self) -> &mut Level {
+        let last = self.levels.len() - 1;
+        &mut self.levels[last]
+    }
+
+    /// Writes a token and what stands before it; `hangs` if a line break follows.
+    fn put(&mut self, pieces: &[Piece<'_>], word: &Word<'s>, hangs: bool) {
+        let opens_line = pieces.iter().any(|piece| matches!(piece, Piece::Breaks(_)));
+        let starts = self.starts_statement(word, opens_line);
+        let indent = self.indent(word, starts);
+        let closes = matches!(word.kind, Kind::RBrace | Kind::RParen | Kind::RBracket);
+        let beside = match closes {
+            true => self.level().content,
+            false => indent,
+        };
+        let mut breaks = 0;
+        for piece in pieces {
+            match piece {
+                Piece::Breaks(count) => breaks = *count,
+                Piece::Comment(text) => {
+                    self.open_line(breaks, beside);
+                    if breaks == 0 && !self.out.is_empty() {
+                        self.out.push(' ');
+                    }
+                    self.out += text;
+                    self.after_comment = true;
+                    breaks = 0;
+                }
+            }
+        }
+        if word.kind == Kind::Eof {
+            if !self.out.is_empty() {
+                self.out.push('\n');
+            }
+            return;
+        }
+        self.open_line(if closes { breaks.min(1) } else { breaks }, indent);
+        if breaks == 0 && self.is_apart(word) {
+            self.out.push(' ');
+        }
+        if starts {
+            let line = self.line;
+            let level = self.level();
+            level.statement = line;
+            level.names_members = false;
+        }
+        self.out += word.text;
+        self.after_comment = false;
+        self.follow(word, hangs);
+        self.last = Some(*word);
+    }
+
+    /// Whether a blank stands before a token that opens no line.
+    fn is_apart(&self, word: &Word<'_>) -> bool {
+        match &self.last {
+            _ if self.after_comment => true,
+            Some(last) => blank(last, word),
+            None => false,
+        }
+    }
+
+    /// Ends the line, if there are line breaks, and leaves one empty line at most.
+    fn open_line(&mut self, breaks: usize, indent: usize) {
+        if breaks == 0 {
+            return;
+        }
+        if !self.out.is_empty() {
+            let opened =
+                !self.after_comment && self.last.is_some_and(|last| last.kind.closer().is_some());
+            self.out.push('\n');
+            if breaks > 1 && !opened {
+                self.out.push('\n');
+            }
+        }
+        self.out.extend(std::iter::repeat_n(' ', indent));
+        self.line = indent;
+    }
+
+    /// Opens and closes levels.
+    fn follow(&mut self, word: &Word<'_>, hangs: bool) {
+        let line = self.line;
+        let inside = self.levels.len() > 1;
+        let level = self.level();
+        match word.kind {
+            Kind::LBrace => {
+                let base = match level.opener {
+                    Some(Kind::LParen | Kind::LBracket) => line,
+                    _ => level.statement,
+                };
+                let commas = std::mem::take(&mut level.names_members);
+                self.levels.push(Level {
+                    opener: Some(Kind::LBrace),
+                    base,
+                    content: base + STEP,
+                    statement: line,
+                    commas,
+                    names_members: false,
+                });
+            }
+            Kind::LParen | Kind::LBracket => {
+                let content = line + if hangs { STEP } else { CONTINUED };
+                self.levels.push(Level {
+                    opener: Some(word.kind),
+                    base: line,
+                    content,
+                    statement: content,
+                    commas: false,
+                    names_members: false,
+                });
+            }
+            Kind::RBrace | Kind::RParen | Kind::RBracket if inside => {
+                self.levels.pop();
+            }
+            Kind::Ident if matches!(word.text, "enum" | "struct" | "match" | "via") => {
+                level.names_members = true;
+            }
+            _ => {}
+        }
+    }
+
+    /// The indentation of a token that opens a line.
+    fn indent(&mut self, word: &Word<'_>, starts: bool) -> usize {
+        let line = self.line;
+        let level = self.level();
+        match word.kind {
+            Kind::RBrace | Kind::RParen | Kind::RBracket if !word.alternative => level.base,
+            Kind::Eof => 0,
+            _ if starts => level.content,
+            Kind::LBrace => match level.opener {
+                Some(Kind::LParen | Kind::LBracket) => line,
+                _ => level.statement,
+            },
+            _ => match level.opener {
+                Some(Kind::LParen | Kind::LBracket) => level.content,
+                _ => level.statement + CONTINUED,
+            },
+        }
+    }
+
+    /// Whether a declaration, a statement, a case or an alternative begins with this token.
+    fn starts_statement(&mut self, word: &Word<'_>, opens_line: bool) -> bool {
+        let last = self.last;
+        let level = self.level();
+        if matches!(level.opener, Some(Kind::LParen | Kind::LBracket)) {
+            return false;
+        }
+        let Some(last) = last else {
+            return true;
+        };
+        match last.kind {
+            _ if word.alternative => word.kind == Kind::LBracket,
+            Kind::Semi => true,
+            // `} else {` goes on with its statement, at its indentation.
+            Kind::RBrace => !is_infix(word.kind) && !matches!(word.kind, Kind::Semi | Kind::Comma),
+            Kind::LBrace => true,
+            Kind::Comma => level.commas,
+            // There is no separator between declarations, nor between `process` heads.
+            _ => {
+                let complete = ends_operand(last.kind, last.text)
+                    || matches!(last.kind, Kind::Skip | Kind::End | Kind::Error);
+                let opens = !is_infix(word.kind)
+                    && !matches!(
+                        word.kind,
+                        Kind::Else
+                            | Kind::Comma
+                            | Kind::Semi
+                            | Kind::Colon
+                            | Kind::LBrace
+                            | Kind::LParen
+                            | Kind::LBracket
+                            | Kind::Not
+                    );
+                opens_line && complete && opens
+            }
+        }
+    }
+}

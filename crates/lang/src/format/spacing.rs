@@ -1,0 +1,101 @@
+//! What stands between two tokens of one line: a blank or nothing.
+
+use crate::syntax::token::Kind;
+
+/// A token as the layout sees it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Word<'s> {
+    pub kind: Kind,
+    pub text: &'s str,
+    /// A sign before its operand, as in `-x`, and not between two.
+    pub prefix: bool,
+    /// The `[` or the `]` of `[]` between two alternatives of a `select`.
+    pub alternative: bool,
+    /// The token before it, in the same line or not.
+    pub behind: Option<Kind>,
+    /// Whether it stands right behind that token.
+    pub touches: bool,
+}
+
+/// Whether an expression can end with this token.
+pub(super) fn ends_operand(kind: Kind, text: &str) -> bool {
+    match kind {
+        Kind::Ident => !matches!(text, "return" | "match"),
+        Kind::Int | Kind::Str | Kind::True | Kind::False | Kind::TypeName => true,
+        Kind::RParen | Kind::RBracket => true,
+        _ => false,
+    }
+}
+
+/// Whether the token stands between two operands, whatever is around it.
+pub(super) fn is_infix(kind: Kind) -> bool {
+    use Kind::*;
+    matches!(
+        kind,
+        Assign
+            | Equals
+            | EqEq
+            | NotEq
+            | Lt
+            | Le
+            | Gt
+            | Ge
+            | Plus
+            | Minus
+            | Star
+            | Slash
+            | Percent
+            | Amp
+            | Pipe
+            | Caret
+            | Shl
+            | Shr
+            | AndAnd
+            | OrOr
+            | Guard
+            | GuardLoop
+            | Choice
+            | Parallel
+            | Question
+            | Dot
+            | DotDot
+            | LeadsTo
+            | Then
+            | In
+    )
+}
+
+/// Whether a blank stands between two tokens of one line.
+pub(super) fn blank(left: &Word<'_>, right: &Word<'_>) -> bool {
+    use Kind::*;
+    // A blank between two words, whatever they mean.
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    if left.text.ends_with(is_part) && right.text.starts_with(is_part) {
+        return true;
+    }
+    if left.alternative || right.alternative {
+        return !(left.alternative && right.alternative && right.kind == RBracket);
+    }
+    match (left.kind, right.kind) {
+        (_, Comma | Semi | RParen | RBracket | Colon | Dot | DotDot) => false,
+        (LParen | LBracket | Dot | DotDot, _) => false,
+        // The arrow of `via { x -> y }`.
+        (Minus, Gt) => !right.touches,
+        _ if left.prefix => left.text.ends_with(char::is_alphabetic),
+        (left_kind, LParen) => !calls(left_kind, left),
+        (Ident | TypeName | RBracket | RParen | Int, LBracket) => false,
+        _ => true,
+    }
+}
+
+/// Whether what stands before a parenthesis belongs to it, as in `f(x)` and `lock(m)`.
+fn calls(kind: Kind, word: &Word<'_>) -> bool {
+    match kind {
+        Kind::Ident => {
+            let is_word = matches!(word.text, "return" | "match" | "of" | "for");
+            !is_word && word.behind != Some(Kind::Process)
+        }
+        Kind::Lock | Kind::Unlock | Kind::Input | Kind::Choose | Kind::Reserved => true,
+        _ => false,
+    }
+}

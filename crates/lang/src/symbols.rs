@@ -1,0 +1,760 @@
+//! What a text declares and where it mentions it, for editors.
+//!
+//! Names are resolved in the syntax tree, so a program with mistakes has symbols too: of the parts
+//! that can be read. Fields of one name are one symbol, whatever structs they are of: without types
+//! they are not told apart. Files that are included are not looked into.
+
+use mazurka_diagnostics::Span;
+use rustc_hash::FxHashMap;
+
+use crate::syntax::ast::{
+    Alternative, Base, Cases, Expr, ExprKind, Gate, Init, Item, Kept, Name, Over, Param, Range,
+    Selector, Spawned, Stmt, StmtKind, Text, TypeExpr,
+};
+use crate::syntax::include::without_includes;
+use crate::syntax::parser::parse;
+
+/// The words of the language: those that are no names, then those that are names in some places.
+pub const KEYWORDS: &[&str] = &[
+    "var",
+    "lock",
+    "const",
+    "proc",
+    "requires",
+    "invariant",
+    "ensures",
+    "observe",
+    "allows",
+    "expects",
+    "atomicity",
+    "always",
+    "eventually",
+    "infinitely_often",
+    "whenever",
+    "leads_to",
+    "prove",
+    "process",
+    "skip",
+    "end",
+    "await",
+    "if",
+    "then",
+    "else",
+    "while",
+    "for",
+    "in",
+    "let",
+    "spawn",
+    "join",
+    "atomic",
+    "unlock",
+    "assert",
+    "assume",
+    "error",
+    "input",
+    "choose",
+    "true",
+    "false",
+    "and",
+    "or",
+    "not",
+    "bool",
+    "int",
+    "i8",
+    "i16",
+    "i32",
+    "i64",
+    "u8",
+    "u16",
+    "u32",
+    "u64",
+    "enum",
+    "struct",
+    "fn",
+    "op",
+    "spec",
+    "ghost",
+    "cover",
+    "include",
+    "refines",
+    "semaphore",
+    "rwlock",
+    "cond",
+    "barrier",
+    "chan",
+    "forall",
+    "exists",
+    "count",
+    "sum",
+    "min",
+    "max",
+    "match",
+    "select",
+    "try",
+    "break",
+    "continue",
+    "return",
+    "print",
+    "fence",
+];
+
+/// What a name stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SymbolKind {
+    /// A shared variable.
+    Variable,
+    /// A shared variable for properties alone.
+    Ghost,
+    /// A constant.
+    Constant,
+    /// A lock.
+    Lock,
+    /// A semaphore, a channel or the like.
+    Object,
+    /// An `enum`.
+    Enum,
+    /// A member of an `enum`.
+    Member,
+    /// A `struct`.
+    Struct,
+    /// A field of a `struct`.
+    Field,
+    /// A function.
+    Function,
+    /// A procedure.
+    Procedure,
+    /// An operation of an object.
+    Operation,
+    /// A process.
+    Process,
+    /// An invariant, or another property.
+    Property,
+    /// A parameter, or the number of a process.
+    Parameter,
+    /// A local variable.
+    Local,
+    /// A label.
+    Label,
+}
+
+/// Something that is declared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Symbol {
+    /// Its name; empty for a process or a property without one.
+    pub name: String,
+    /// What it is.
+    pub kind: SymbolKind,
+    /// Where its name stands; its first word, if it has no name.
+    pub span: Span,
+    /// The declaration around it.
+    pub extent: Span,
+    /// The symbol that it is part of: the process of a local, the `enum` of a member.
+    pub parent: Option<usize>,
+}
+
+/// A place where a name stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mention {
+    /// Where.
+    pub span: Span,
+    /// The number of the symbol that it means.
+    pub symbol: usize,
+}
+
+/// What a text declares, in the order of the text, and all mentions of it, the declarations too, in
+/// the order of their places.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Symbols {
+    /// What is declared.
+    pub declared: Vec<Symbol>,
+    /// Where it is mentioned.
+    pub mentions: Vec<Mention>,
+}
+
+impl Symbols {
+    /// Returns the mention at a byte of the text, or right before it.
+    pub fn at(&self, offset: u32) -> Option<Mention> {
+        let behind = self
+            .mentions
+            .partition_point(|one| one.span.start <= offset);
+        let found = self.mentions[..behind].last()?;
+        (offset <= found.span.end).then_some(*found)
+    }
+
+    /// Returns all mentions of a symbol.
+    pub fn of(&self, symbol: usize) -> impl Iterator<Item = Span> + '_ {
+        let all = self.mentions.iter().filter(move |one| one.symbol == symbol);
+        all.map(|one| one.span)
+    }
+}
+
+/// Resolves the names of a `.maz` program.
+///
+/// ```
+/// use mazurka_lang::symbols::{SymbolKind, symbols};
+/// let source = "var x: int = 0 process p { let y = x; x := y + }";
+/// let found = symbols(source);
+/// let names: Vec<&str> = found.declared.iter().map(|one| &*one.name).collect();
+/// assert_eq!(names, ["x", "p", "y"]);
+/// assert_eq!(found.declared[2].kind, SymbolKind::Local);
+/// let x = found.at(4).unwrap();
+/// assert_eq!(found.of(x.symbol).count(), 2, "what cannot be read has no mentions");
+/// ```
+pub fn symbols(source: &str) -> Symbols {
+    let text = without_includes(source);
+    let parsed = parse(&text);
+    let mut walk = Walk {
+        symbols: Symbols::default(),
+        scopes: vec![FxHashMap::default()],
+        fields: FxHashMap::default(),
+        locals: FxHashMap::default(),
+        parent: None,
+        extent: Span::default(),
+    };
+    let items = &parsed.file.items;
+    let extents: Vec<Span> = (0..items.len())
+        .map(|at| {
+            let behind = parsed
+                .file
+                .extents
+                .partition_point(|(_, first)| *first <= at);
+            behind
+                .checked_sub(1)
+                .map_or(Span::default(), |last| parsed.file.extents[last].0)
+        })
+        .collect();
+    let owners = walk.declare(items, &extents);
+    walk.walk(items, &extents, &owners);
+    let mut found = walk.symbols;
+    found.mentions.sort_by_key(|one| (one.span, one.symbol));
+    found.mentions.dedup();
+    found
+}
+
+struct Walk<'s> {
+    symbols: Symbols,
+    scopes: Vec<FxHashMap<&'s str, usize>>,
+    fields: FxHashMap<&'s str, usize>,
+    /// The first local of each name in a process.
+    locals: FxHashMap<(usize, &'s str), usize>,
+    parent: Option<usize>,
+    extent: Span,
+}
+
+impl<'s> Walk<'s> {
+    fn add(&mut self, name: &str, kind: SymbolKind, span: Span) -> usize {
+        let symbol = self.symbols.declared.len();
+        self.symbols.declared.push(Symbol {
+            name: name.to_owned(),
+            kind,
+            span,
+            extent: self.extent,
+            parent: self.parent,
+        });
+        if !name.is_empty() {
+            self.symbols.mentions.push(Mention { span, symbol });
+        }
+        symbol
+    }
+
+    /// Adds a symbol that the scope knows from here on.
+    fn bind(&mut self, name: Name<'s>, kind: SymbolKind) -> usize {
+        let symbol = self.add(name.text, kind, name.span);
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.insert(name.text, symbol);
+        }
+        symbol
+    }
+
+    fn local(&mut self, name: Name<'s>, kind: SymbolKind) {
+        let symbol = self.bind(name, kind);
+        if let Some(parent) = self.parent {
+            self.locals.entry((parent, name.text)).or_insert(symbol);
+        }
+    }
+
+    fn known(&self, name: &str) -> Option<usize> {
+        let mut scopes = self.scopes.iter().rev();
+        scopes.find_map(|scope| scope.get(name).copied())
+    }
+
+    fn mention(&mut self, symbol: Option<usize>, span: Span) {
+        if let Some(symbol) = symbol {
+            self.symbols.mentions.push(Mention { span, symbol });
+        }
+    }
+
+    fn refer(&mut self, name: Name<'s>) {
+        self.mention(self.known(name.text), name.span);
+    }
+
+    fn field(&mut self, name: Name<'s>) {
+        self.mention(self.fields.get(name.text).copied(), name.span);
+    }
+
+    /// Declares what all items know of each other. The symbol of each item that has a body.
+    fn declare(&mut self, items: &[Item<'s>], extents: &[Span]) -> Vec<Option<usize>> {
+        let mut owners = Vec::new();
+        for (item, extent) in items.iter().zip(extents) {
+            self.extent = *extent;
+            let owner = self.declare_item(item, owners.last().copied().flatten());
+            owners.push(owner);
+        }
+        owners
+    }
+
+    fn declare_item(&mut self, item: &Item<'s>, last: Option<usize>) -> Option<usize> {
+        let first_word = |extent: Span| Span {
+            start: extent.start,
+            end: extent.start,
+        };
+        match item {
+            Item::Var { names, .. } => {
+                let all = names
+                    .iter()
+                    .map(|name| self.bind(*name, SymbolKind::Variable));
+                return all.last();
+            }
+            Item::Ghosts(names) => {
+                for name in names {
+                    if let Some(symbol) = self.known(name.text) {
+                        self.symbols.declared[symbol].kind = SymbolKind::Ghost;
+                    }
+                }
+            }
+            Item::Lock { name, .. } => return Some(self.bind(*name, SymbolKind::Lock)),
+            Item::Object(object) => return Some(self.bind(object.name, SymbolKind::Object)),
+            Item::Const { name, .. } => return Some(self.bind(*name, SymbolKind::Constant)),
+            Item::Enum { name, members } => {
+                let owner = self.bind(*name, SymbolKind::Enum);
+                self.parent = Some(owner);
+                for member in members {
+                    self.bind(*member, SymbolKind::Member);
+                }
+                self.parent = None;
+                return Some(owner);
+            }
+            Item::Struct { name, fields } => {
+                let owner = self.bind(*name, SymbolKind::Struct);
+                self.parent = Some(owner);
+                for (field, _) in fields {
+                    match self.fields.get(field.text) {
+                        Some(known) => self.mention(Some(*known), field.span),
+                        None => {
+                            let symbol = self.add(field.text, SymbolKind::Field, field.span);
+                            self.fields.insert(field.text, symbol);
+                        }
+                    }
+                }
+                self.parent = None;
+                return Some(owner);
+            }
+            Item::Function(function) => {
+                return Some(self.bind(function.name, SymbolKind::Function));
+            }
+            Item::Proc { name, .. } => {
+                // An operation of a specification is that of the object.
+                let known = (self.scopes.len() > 1)
+                    .then(|| self.known(name.text))
+                    .flatten();
+                let is_operation =
+                    |symbol: &usize| self.symbols.declared[*symbol].kind == SymbolKind::Operation;
+                if let Some(symbol) = known.filter(is_operation) {
+                    self.mention(Some(symbol), name.span);
+                    return Some(symbol);
+                }
+                return Some(self.bind(*name, SymbolKind::Procedure));
+            }
+            Item::Operation(_) => {
+                if let Some(symbol) = last {
+                    self.symbols.declared[symbol].kind = SymbolKind::Operation;
+                }
+            }
+            Item::Process { name, .. } => {
+                return Some(match name {
+                    Some(name) => self.bind(*name, SymbolKind::Process),
+                    None => self.add("", SymbolKind::Process, first_word(self.extent)),
+                });
+            }
+            Item::Property { name, span, .. }
+            | Item::Temporal { name, span, .. }
+            | Item::Prove { name, span, .. } => {
+                // Properties have names of their own: no statement means them.
+                return Some(match name {
+                    Some(name) => self.add(name.text, SymbolKind::Property, name.span),
+                    None => self.add("", SymbolKind::Property, first_word(*span)),
+                });
+            }
+            Item::Observe(_)
+            | Item::Refines { .. }
+            | Item::Allows(..)
+            | Item::ExpectsDeterminism(_)
+            | Item::Atomicity(..)
+            | Item::Spec(_) => {}
+        }
+        None
+    }
+
+    fn walk(&mut self, items: &[Item<'s>], extents: &[Span], owners: &[Option<usize>]) {
+        // Temporal properties speak of locals, so these come last.
+        let is_temporal = |item: &Item<'_>| matches!(item, Item::Temporal { .. });
+        for later in [false, true] {
+            let all = items.iter().zip(extents).zip(owners);
+            for ((item, extent), owner) in all.filter(|((item, _), _)| is_temporal(item) == later) {
+                self.extent = *extent;
+                self.parent = *owner;
+                self.item(item);
+                self.parent = None;
+            }
+        }
+    }
+
+    fn item(&mut self, item: &Item<'s>) {
+        match item {
+            Item::Var { ty, init, .. } => {
+                self.ty(ty);
+                self.init(init.as_ref());
+            }
+            Item::Lock { len, .. } => self.exprs(len),
+            Item::Object(object) => {
+                self.exprs(&object.dims);
+                self.exprs(&object.value);
+                object.ty.iter().for_each(|ty| self.ty(ty));
+            }
+            Item::Const { value, .. } => self.init(Some(value)),
+            Item::Struct { fields, .. } => fields.iter().for_each(|(_, ty)| self.ty(ty)),
+            Item::Function(function) => self.scoped(|walk| {
+                walk.params(&function.params);
+                walk.ty(&function.result);
+                for (name, value) in &function.lets {
+                    walk.expr(value);
+                    walk.local(*name, SymbolKind::Local);
+                }
+                walk.expr(&function.value);
+            }),
+            Item::Proc { params, body, .. } => self.scoped(|walk| {
+                walk.params(params);
+                walk.stmts(body);
+            }),
+            Item::Operation(result) => result.ty.iter().for_each(|ty| self.ty(ty)),
+            Item::Process { range, body, .. } => self.scoped(|walk| {
+                if let Some(Range { name, from, to }) = range {
+                    walk.exprs([from, to]);
+                    walk.local(*name, SymbolKind::Parameter);
+                }
+                walk.stmts(body);
+            }),
+            Item::Property { expr, .. } => self.expr(expr),
+            Item::Temporal { conditions, .. } => self.exprs(conditions),
+            Item::Observe(names) => names.iter().for_each(|name| self.refer(*name)),
+            Item::Refines { via, .. } => {
+                for ((name, span), _) in via {
+                    let name = name.split('.').next().unwrap_or_default();
+                    let span = Span {
+                        start: span.start,
+                        end: span.start + name.len() as u32,
+                    };
+                    self.mention(self.known(name), span);
+                }
+            }
+            Item::Spec(spec) => {
+                self.exprs([&spec.clients, &spec.operations]);
+                let extents = vec![self.extent; spec.items.len()];
+                self.scoped(|walk| {
+                    let owners = walk.declare(&spec.items, &extents);
+                    walk.walk(&spec.items, &extents, &owners);
+                });
+            }
+            Item::Enum { .. }
+            | Item::Ghosts(_)
+            | Item::Allows(..)
+            | Item::ExpectsDeterminism(_)
+            | Item::Prove { .. }
+            | Item::Atomicity(..) => {}
+        }
+    }
+
+    fn scoped(&mut self, inside: impl FnOnce(&mut Self)) {
+        self.scopes.push(FxHashMap::default());
+        inside(self);
+        self.scopes.pop();
+    }
+
+    fn params(&mut self, params: &[Param<'s>]) {
+        for (name, ty) in params {
+            self.ty(ty);
+            self.local(*name, SymbolKind::Parameter);
+        }
+    }
+
+    fn ty(&mut self, ty: &TypeExpr<'s>) {
+        match &ty.base {
+            Base::Named(name) => self.refer(*name),
+            Base::Range(from, to) => self.exprs([&**from, &**to]),
+            Base::Poison | Base::Plain(_) => {}
+        }
+        self.exprs(&ty.dims);
+    }
+
+    fn init(&mut self, init: Option<&Init<'s>>) {
+        match init {
+            None => {}
+            Some(Init::Value(value)) => self.expr(value),
+            Some(Init::List(all, _)) => all.iter().for_each(|one| self.init(Some(one))),
+            Some(Init::Each { value, range, .. }) => {
+                self.exprs([&range.from, &range.to]);
+                self.scoped(|walk| {
+                    walk.local(range.name, SymbolKind::Local);
+                    walk.init(Some(value));
+                });
+            }
+        }
+    }
+
+    fn stmts(&mut self, body: &[Stmt<'s>]) {
+        self.scoped(|walk| body.iter().for_each(|stmt| walk.stmt(stmt)));
+    }
+
+    fn stmt(&mut self, stmt: &Stmt<'s>) {
+        match &stmt.kind {
+            StmtKind::Poison | StmtKind::Skip | StmtKind::End | StmtKind::Leave(_) => {}
+            StmtKind::Block(body) | StmtKind::Atomic(body) => self.stmts(body),
+            StmtKind::Assign(places, values) => {
+                self.exprs(places);
+                self.exprs(values);
+            }
+            StmtKind::Guard(test, body) | StmtKind::GuardedLoop(test, body) => {
+                self.expr(test);
+                self.scoped(|walk| walk.stmt(body));
+            }
+            StmtKind::Choice { test, then, other } => {
+                self.expr(test);
+                self.scoped(|walk| walk.stmt(then));
+                self.scoped(|walk| walk.stmt(other));
+            }
+            StmtKind::If(test, then, other) => {
+                self.expr(test);
+                self.stmts(then);
+                self.stmts(other);
+            }
+            StmtKind::Match(value, cases) => {
+                self.expr(value);
+                self.cases(cases, |walk, body| walk.stmts(body));
+            }
+            StmtKind::While {
+                test,
+                bound,
+                invariants,
+                body,
+            } => {
+                self.expr(test);
+                self.exprs(bound);
+                self.exprs(invariants);
+                self.stmts(body);
+            }
+            StmtKind::For {
+                name,
+                from,
+                to,
+                body,
+            } => {
+                self.exprs([from, to]);
+                self.scoped(|walk| {
+                    walk.local(*name, SymbolKind::Local);
+                    walk.stmts(body);
+                });
+            }
+            StmtKind::Spawn(handle, spawned) => {
+                match spawned {
+                    Spawned::Block(body) => self.stmts(body),
+                    Spawned::Call(name, args) => {
+                        self.refer(*name);
+                        self.exprs(args);
+                    }
+                }
+                if let Some(handle) = handle {
+                    self.local(*handle, SymbolKind::Local);
+                }
+            }
+            StmtKind::Join(handle) => handle.iter().for_each(|name| self.refer(*name)),
+            StmtKind::Call(name, args) => {
+                self.refer(*name);
+                self.exprs(args);
+            }
+            StmtKind::Lock(name, index) | StmtKind::Unlock(name, index) => {
+                self.refer(*name);
+                self.exprs(index);
+            }
+            StmtKind::Let { name, ty, init } => {
+                ty.iter().for_each(|ty| self.ty(ty));
+                self.init(Some(init));
+                self.local(*name, SymbolKind::Local);
+            }
+            StmtKind::Send(channel, value) | StmtKind::Receive(channel, value) => {
+                self.exprs([channel, value]);
+            }
+            StmtKind::Select(_, alternatives, other) => {
+                for Alternative { gate, body } in alternatives {
+                    self.scoped(|walk| {
+                        match gate {
+                            Gate::When(test) => walk.expr(test),
+                            Gate::Does(operation) => walk.stmt(operation),
+                        }
+                        walk.stmts(body);
+                    });
+                }
+                other.iter().for_each(|body| self.stmts(body));
+            }
+            StmtKind::Try(kept, operation) => {
+                self.stmt(operation);
+                match kept {
+                    Kept::Let(name) => self.local(*name, SymbolKind::Local),
+                    Kept::Place(place) => self.expr(place),
+                }
+            }
+            StmtKind::Operation(expr) | StmtKind::Assume(expr) | StmtKind::Return(expr) => {
+                self.expr(expr);
+            }
+            StmtKind::Assert(test, text) => {
+                self.expr(test);
+                text.iter().for_each(|text| self.text(text));
+            }
+            StmtKind::Error(text) => text.iter().for_each(|text| self.text(text)),
+            StmtKind::Print(text) => self.text(text),
+            StmtKind::Labelled(name, body) => {
+                self.add(name.text, SymbolKind::Label, name.span);
+                self.stmt(body);
+            }
+        }
+    }
+
+    /// The names in the braces of a message.
+    fn text(&mut self, text: &Text<'s>) {
+        let mut rest = text.quoted;
+        let mut start = text.span.start;
+        while let Some(at) = rest.find(['{', '\\']) {
+            let next = rest[at + 1..].chars().next();
+            // `{{` is a brace, and what stands behind a backslash is part of its escape.
+            if rest[at..].starts_with('\\') || next == Some('{') {
+                let behind = at + 1 + next.map_or(0, char::len_utf8);
+                start += behind as u32;
+                rest = &rest[behind..];
+                continue;
+            }
+            let end = rest[at..].find('}').map_or(rest.len(), |end| at + end);
+            for word in words(&rest[at + 1..end]) {
+                let offset = (word.as_ptr() as usize - rest.as_ptr() as usize) as u32;
+                let span = Span {
+                    start: start + offset,
+                    end: start + offset + word.len() as u32,
+                };
+                self.mention(self.known(word), span);
+            }
+            start += end as u32;
+            rest = &rest[end..];
+        }
+    }
+
+    fn cases<T>(&mut self, cases: &Cases<'s, T>, mut each: impl FnMut(&mut Self, &T)) {
+        for (members, value) in &cases.cases {
+            members.iter().for_each(|member| self.refer(*member));
+            each(self, value);
+        }
+        if let Some((_, value)) = &cases.other {
+            each(self, value);
+        }
+    }
+
+    fn exprs<'e>(&mut self, all: impl IntoIterator<Item = &'e Expr<'s>>)
+    where
+        's: 'e,
+    {
+        all.into_iter().for_each(|expr| self.expr(expr));
+    }
+
+    fn expr(&mut self, expr: &Expr<'s>) {
+        match &expr.kind {
+            ExprKind::Poison | ExprKind::Int(_) | ExprKind::Bool(_) => {}
+            ExprKind::Name(name) => self.refer(*name),
+            ExprKind::Index(name, index) => {
+                self.refer(*name);
+                self.expr(index);
+            }
+            ExprKind::Path(name, selectors) => {
+                self.refer(*name);
+                for selector in selectors {
+                    match selector {
+                        Selector::Index(index) => self.expr(index),
+                        Selector::Field(name) => self.field(*name),
+                    }
+                }
+            }
+            ExprKind::LocalOf {
+                process,
+                instance,
+                local,
+                index,
+            } => {
+                self.refer(*process);
+                self.expr(instance);
+                let owner = self.known(process.text);
+                let local_of = owner.and_then(|owner| self.locals.get(&(owner, local.text)));
+                self.mention(local_of.copied(), local.span);
+                self.exprs(index.as_deref());
+            }
+            ExprKind::Record(name, fields) => {
+                self.refer(*name);
+                for (name, value) in fields {
+                    self.field(*name);
+                    self.expr(value);
+                }
+            }
+            ExprKind::Quantified(quantified) => {
+                match &quantified.over {
+                    Over::Range(from, to) => self.exprs([from, to]),
+                    Over::Array(array) => self.expr(array),
+                }
+                self.scoped(|walk| {
+                    walk.local(quantified.name, SymbolKind::Local);
+                    walk.expr(&quantified.body);
+                });
+            }
+            ExprKind::Match(value, cases) => {
+                self.expr(value);
+                self.cases(cases, |walk, value| walk.expr(value));
+            }
+            ExprKind::Operation { place, args, .. } => {
+                self.expr(place);
+                self.exprs(args);
+            }
+            ExprKind::Call(name, args) => {
+                self.refer(*name);
+                self.exprs(args);
+            }
+            ExprKind::Unary(_, inner) => self.expr(inner),
+            ExprKind::Binary(_, _, left, right) => self.exprs([&**left, &**right]),
+            ExprKind::If(test, then, other) => self.exprs([&**test, &**then, &**other]),
+            ExprKind::Input(ty) => ty.iter().for_each(|ty| self.ty(ty)),
+            ExprKind::Choose(from, to) => self.exprs([&**from, &**to]),
+        }
+    }
+}
+
+/// The words of a text that can be names.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    let parts = text.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+    parts.filter(|word| word.starts_with(|c: char| c.is_alphabetic() || c == '_'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::KEYWORDS;
+    use crate::syntax::token;
+
+    #[test]
+    fn all_words_of_the_lexer_are_there() {
+        for (word, _) in token::KEYWORDS {
+            assert!(KEYWORDS.contains(word), "{word}");
+        }
+    }
+}

@@ -1,0 +1,337 @@
+//! What an editor asks about a document: functions from a document to the answers.
+
+use lsp_types::{
+    CodeLens, Command, CompletionItem, CompletionItemKind, DocumentSymbol, Hover, HoverContents,
+    InlayHint, InlayHintLabel, InlayHintTooltip, Location, MarkupContent, MarkupKind, Position,
+    Range, SymbolKind as Icon, TextEdit,
+};
+use mazurka::format::format;
+use mazurka::symbols::{KEYWORDS, Symbol, SymbolKind, symbols};
+use mazurka::{Program, StepPlace};
+use serde_json::json;
+
+use crate::document::Document;
+use crate::{CHECK, Environment, RUN};
+
+/// What the name at a position is, and what the statement there does.
+pub(crate) fn hover(document: &Document, position: Position) -> Option<Hover> {
+    let offset = document.text.offset(position) as u32;
+    let mut parts = Vec::new();
+    let mention = document.symbols.at(offset);
+    if let Some(mention) = mention {
+        let symbol = &document.symbols.declared[mention.symbol];
+        let start = symbol.span.start as usize;
+        parts.push(format!(
+            "```maz\n{}\n```\n{}",
+            document.text.line_at(start).trim(),
+            noun(symbol.kind)
+        ));
+        let comments = document.text.comments_above(start);
+        if !comments.is_empty() && symbol.parent.is_none() {
+            parts.push(comments.join("\n"));
+        }
+    }
+    let around = |step: &&StepPlace| (step.span.start..=step.span.end).contains(&offset);
+    let steps = document.steps.iter().filter(around);
+    // The innermost: with `atomicity access` the accesses of a statement are steps.
+    let step = steps.min_by_key(|step| step.span.end - step.span.start);
+    parts.extend(step.map(described));
+    if parts.is_empty() {
+        return None;
+    }
+    let range = mention.map(|mention| document.text.range(mention.span));
+    let contents = HoverContents::Markup(MarkupContent {
+        kind: MarkupKind::Markdown,
+        value: parts.join("\n\n---\n\n"),
+    });
+    Some(Hover { contents, range })
+}
+
+/// What a step touches, in words.
+fn described(step: &StepPlace) -> String {
+    let mut text = "one step".to_owned();
+    let quoted = |names: &[String]| {
+        let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+        names.join(", ")
+    };
+    if step.waits {
+        text += ", which may have to wait";
+    }
+    if !step.reads.is_empty() {
+        text += &format!("; reads {}", quoted(&step.reads));
+    }
+    if !step.writes.is_empty() {
+        text += &format!("; writes {}", quoted(&step.writes));
+    }
+    text
+}
+
+fn noun(kind: SymbolKind) -> &'static str {
+    match kind {
+        SymbolKind::Variable => "shared variable",
+        SymbolKind::Ghost => "ghost: a shared variable for properties alone",
+        SymbolKind::Constant => "constant",
+        SymbolKind::Lock => "lock",
+        SymbolKind::Object => "object that processes synchronise with",
+        SymbolKind::Enum => "type with members",
+        SymbolKind::Member => "member of an `enum`",
+        SymbolKind::Struct => "type with fields",
+        SymbolKind::Field => "field",
+        SymbolKind::Function => "function",
+        SymbolKind::Procedure => "procedure",
+        SymbolKind::Operation => "operation",
+        SymbolKind::Process => "process",
+        SymbolKind::Property => "property",
+        SymbolKind::Parameter => "parameter",
+        SymbolKind::Local => "local variable",
+        SymbolKind::Label => "label",
+    }
+}
+
+/// Where the name at a position is declared.
+pub(crate) fn definition(document: &Document, position: Position) -> Option<Location> {
+    let offset = document.text.offset(position) as u32;
+    let mention = document.symbols.at(offset)?;
+    let span = document.symbols.declared[mention.symbol].span;
+    Some(Location::new(
+        document.uri.clone(),
+        document.text.range(span),
+    ))
+}
+
+/// Where the name at a position is mentioned.
+pub(crate) fn references(
+    document: &Document,
+    position: Position,
+    with_declaration: bool,
+) -> Vec<Location> {
+    let offset = document.text.offset(position) as u32;
+    let Some(mention) = document.symbols.at(offset) else {
+        return Vec::new();
+    };
+    let declared = document.symbols.declared[mention.symbol].span;
+    let all = document.symbols.of(mention.symbol);
+    all.filter(|span| with_declaration || *span != declared)
+        .map(|span| Location::new(document.uri.clone(), document.text.range(span)))
+        .collect()
+}
+
+/// The range of the name at a position, if it can be renamed.
+pub(crate) fn renamable(document: &Document, position: Position) -> Option<Range> {
+    let offset = document.text.offset(position) as u32;
+    let mention = document.symbols.at(offset)?;
+    Some(document.text.range(mention.span))
+}
+
+/// The edits that give a name another one. The error says why that would change the program.
+pub(crate) fn rename(
+    document: &Document,
+    position: Position,
+    new: &str,
+    environment: &dyn Environment,
+) -> Result<Vec<TextEdit>, String> {
+    let offset = document.text.offset(position) as u32;
+    let mention = document.symbols.at(offset).ok_or("there is no name here")?;
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let is_name =
+        new.starts_with(|c: char| c.is_alphabetic() || c == '_') && new.chars().all(is_part);
+    if !is_name {
+        return Err(format!("`{new}` is no name"));
+    }
+    let source = document.text.as_str();
+    if document.program.is_none() {
+        return Err("the program has mistakes: mend these first".to_owned());
+    }
+    if source.contains("prove \"") {
+        return Err("the program has `prove` goals, in which names are not looked up".to_owned());
+    }
+    let spans: Vec<_> = document.symbols.of(mention.symbol).collect();
+    let mut renamed = String::with_capacity(source.len());
+    let mut at = 0;
+    for span in &spans {
+        renamed += &source[at..span.start as usize];
+        renamed += new;
+        at = span.end as usize;
+    }
+    renamed += &source[at..];
+    // The same names must mean the same, and none more or less.
+    let meanings = |all: &mazurka::symbols::Symbols| -> Vec<usize> {
+        all.mentions.iter().map(|mention| mention.symbol).collect()
+    };
+    let text = environment.expand(&document.path, &renamed);
+    let clash = meanings(&symbols(&renamed)) != meanings(&document.symbols)
+        || Program::load(&document.path, &text, &[]).is_err();
+    if clash {
+        return Err(format!("`{new}` means something else in this program"));
+    }
+    let edit = |span| TextEdit::new(document.text.range(span), new.to_owned());
+    Ok(spans.into_iter().map(edit).collect())
+}
+
+/// The declarations, those of locals inside their processes.
+pub(crate) fn outline(document: &Document) -> Vec<DocumentSymbol> {
+    let all = document.symbols.declared.iter().enumerate();
+    all.filter(|(_, symbol)| symbol.parent.is_none())
+        .map(|(at, symbol)| outlined(document, at, symbol))
+        .collect()
+}
+
+fn outlined(document: &Document, at: usize, symbol: &Symbol) -> DocumentSymbol {
+    let icon = match symbol.kind {
+        SymbolKind::Variable | SymbolKind::Ghost | SymbolKind::Local | SymbolKind::Parameter => {
+            Icon::VARIABLE
+        }
+        SymbolKind::Constant => Icon::CONSTANT,
+        SymbolKind::Lock | SymbolKind::Object => Icon::OBJECT,
+        SymbolKind::Enum => Icon::ENUM,
+        SymbolKind::Member => Icon::ENUM_MEMBER,
+        SymbolKind::Struct => Icon::STRUCT,
+        SymbolKind::Field => Icon::FIELD,
+        SymbolKind::Function | SymbolKind::Procedure => Icon::FUNCTION,
+        SymbolKind::Operation => Icon::METHOD,
+        SymbolKind::Process => Icon::CLASS,
+        SymbolKind::Property => Icon::PROPERTY,
+        SymbolKind::Label => Icon::KEY,
+    };
+    let declared = document.symbols.declared.iter().enumerate();
+    let inner = declared.filter(|(_, inner)| inner.parent == Some(at));
+    let children: Vec<DocumentSymbol> = inner
+        .map(|(at, inner)| outlined(document, at, inner))
+        .collect();
+    // The protocol wants the name within the declaration, and parts within the whole.
+    let selection = document.text.range(symbol.span);
+    let own = document.text.range(symbol.extent);
+    let inside = own.start <= selection.start && selection.end <= own.end;
+    #[allow(deprecated)]
+    DocumentSymbol {
+        name: shown_name(symbol),
+        detail: Some(noun(symbol.kind).to_owned()),
+        kind: icon,
+        tags: None,
+        deprecated: None,
+        range: if inside && symbol.parent.is_none() {
+            own
+        } else {
+            selection
+        },
+        selection_range: selection,
+        children: (!children.is_empty()).then_some(children),
+    }
+}
+
+fn shown_name(symbol: &Symbol) -> String {
+    match (symbol.name.as_str(), symbol.kind) {
+        ("", SymbolKind::Process) => "process".to_owned(),
+        ("", _) => "property".to_owned(),
+        (name, _) => name.to_owned(),
+    }
+}
+
+/// The names that are known at a position, and the words of the language.
+pub(crate) fn completion(document: &Document, position: Position) -> Vec<CompletionItem> {
+    let offset = document.text.offset(position) as u32;
+    let declared = &document.symbols.declared;
+    let known = |symbol: &&Symbol| {
+        let parent = symbol.parent.and_then(|parent| declared.get(parent));
+        let local = matches!(symbol.kind, SymbolKind::Local | SymbolKind::Parameter);
+        let around = |owner: &Symbol| (owner.extent.start..=owner.extent.end).contains(&offset);
+        let inside = parent.is_some_and(around) && symbol.span.end < offset;
+        !symbol.name.is_empty() && symbol.kind != SymbolKind::Label && (!local || inside)
+    };
+    let item = |symbol: &Symbol| CompletionItem {
+        label: symbol.name.clone(),
+        kind: Some(match symbol.kind {
+            SymbolKind::Constant => CompletionItemKind::CONSTANT,
+            SymbolKind::Enum => CompletionItemKind::ENUM,
+            SymbolKind::Member => CompletionItemKind::ENUM_MEMBER,
+            SymbolKind::Struct => CompletionItemKind::STRUCT,
+            SymbolKind::Field => CompletionItemKind::FIELD,
+            SymbolKind::Function | SymbolKind::Procedure | SymbolKind::Operation => {
+                CompletionItemKind::FUNCTION
+            }
+            _ => CompletionItemKind::VARIABLE,
+        }),
+        detail: Some(noun(symbol.kind).to_owned()),
+        ..CompletionItem::default()
+    };
+    let mut items: Vec<CompletionItem> = declared.iter().filter(known).map(item).collect();
+    items.sort_by(|one, other| one.label.cmp(&other.label));
+    items.dedup_by(|one, other| one.label == other.label);
+    items.extend(KEYWORDS.iter().map(|word| CompletionItem {
+        label: (*word).to_owned(),
+        kind: Some(CompletionItemKind::KEYWORD),
+        ..CompletionItem::default()
+    }));
+    items
+}
+
+/// The edit that lays the text out; none if it is laid out, or has mistakes.
+pub(crate) fn formatting(document: &Document) -> Option<Vec<TextEdit>> {
+    let text = document.text.as_str();
+    let formatted = format(text).ok().filter(|_| document.is_maz())?;
+    Some(match formatted == text {
+        true => Vec::new(),
+        false => vec![TextEdit::new(document.text.whole(), formatted)],
+    })
+}
+
+/// `check` above the file and each property, `run` above each process, and what they have found.
+pub(crate) fn lenses(document: &Document) -> Vec<CodeLens> {
+    if document.program.is_none() {
+        return Vec::new();
+    }
+    let mut lenses = lens(document, Range::default(), "check", None);
+    for symbol in &document.symbols.declared {
+        let range = document.text.range(symbol.span);
+        let name = Some(symbol.name.as_str()).filter(|name| !name.is_empty());
+        match symbol.kind {
+            SymbolKind::Property => lenses.extend(lens(document, range, "check", name)),
+            SymbolKind::Process => lenses.extend(lens(document, range, "run", None)),
+            _ => {}
+        }
+    }
+    lenses
+}
+
+/// A lens that asks for something, and one with the answer, if there is one.
+fn lens(document: &Document, range: Range, what: &str, name: Option<&str>) -> Vec<CodeLens> {
+    let asked = asked(what, name);
+    let mut arguments = vec![json!(document.uri.as_str())];
+    arguments.extend(name.map(|name| json!(name)));
+    let id = if what == "run" { RUN } else { CHECK };
+    let command = Command::new(asked.clone(), id.to_owned(), Some(arguments));
+    let found = document.found.iter().filter(|one| one.asked == asked);
+    let answer = found.map(|one| Command::new(one.answer.clone(), String::new(), None));
+    let all = std::iter::once(command).chain(answer);
+    all.map(|command| CodeLens {
+        range,
+        command: Some(command),
+        data: None,
+    })
+    .collect()
+}
+
+/// What a search is called.
+pub(crate) fn asked(what: &str, name: Option<&str>) -> String {
+    name.map_or_else(|| what.to_owned(), |name| format!("{what} {name}"))
+}
+
+/// A sign before each step.
+pub(crate) fn hints(document: &Document, range: Range) -> Vec<InlayHint> {
+    let first = document.text.offset(range.start) as u32;
+    let last = document.text.offset(range.end) as u32;
+    let visible = |step: &&StepPlace| (first..=last).contains(&step.span.start);
+    let hint = |step: &StepPlace| InlayHint {
+        position: document.text.position(step.span.start as usize),
+        label: InlayHintLabel::String(if step.waits { "◇" } else { "◆" }.to_owned()),
+        kind: None,
+        text_edits: None,
+        tooltip: Some(InlayHintTooltip::String(described(step))),
+        padding_left: None,
+        padding_right: Some(true),
+        data: None,
+    };
+    let mut hints: Vec<InlayHint> = document.steps.iter().filter(visible).map(hint).collect();
+    hints.dedup_by(|one, other| one.position == other.position);
+    hints
+}

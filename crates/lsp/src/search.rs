@@ -1,0 +1,234 @@
+//! Searches that a user has asked for, each in a thread of its own that ends when it is told to.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use crossbeam_channel::Sender;
+use lsp_server::RequestId;
+use lsp_types::{Diagnostic, DiagnosticSeverity, NumberOrString, Range};
+use mazurka::record::{Record, Run, Witness};
+use mazurka::run::Plan;
+use mazurka::solving::Solving;
+use mazurka::{Bound, Limits, Options, Program, Progress, Verdict};
+use serde_json::{Value, json};
+
+use crate::document::{Document, Finding};
+use crate::{Environment, features};
+
+/// What was asked for.
+#[derive(Clone, Debug)]
+pub(crate) enum Question {
+    /// A verdict, about one property or all.
+    Check(Option<String>),
+    /// One execution, by chance.
+    Run(u64),
+}
+
+/// A search that goes on.
+pub(crate) struct Search {
+    pub id: RequestId,
+    pub uri: String,
+    pub version: i32,
+    pub question: Question,
+    stop: Arc<AtomicBool>,
+}
+
+/// How a search has ended.
+pub(crate) struct Answer {
+    pub id: RequestId,
+    /// The error is a sentence.
+    pub outcome: Result<Outcome, String>,
+}
+
+/// What a search has found.
+pub(crate) struct Outcome {
+    verdict: Verdict,
+    message: String,
+    witnesses: Vec<Witness>,
+    run: Option<Run>,
+}
+
+impl Search {
+    /// Starts a search of a program.
+    pub(crate) fn start(
+        document: &Document,
+        (id, question): (RequestId, Question),
+        limit: Duration,
+        environment: &Arc<dyn Environment>,
+        answers: &Sender<Answer>,
+    ) -> Result<Self, String> {
+        let program = document.program.clone();
+        let program = program.ok_or("the program has mistakes: mend these first")?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let search = Self {
+            id: id.clone(),
+            uri: document.uri.as_str().to_owned(),
+            version: document.version,
+            question: question.clone(),
+            stop: stop.clone(),
+        };
+        let options = Options {
+            limits: Limits {
+                time: Some(limit),
+                memory: Some(MOST_MEMORY),
+                ..Limits::default()
+            },
+            jobs: 1,
+            solver: Solving {
+                stop: Some(stop.clone()),
+                ..Solving::default()
+            },
+            ..Options::default()
+        };
+        let (environment, answers) = (environment.clone(), answers.clone());
+        std::thread::spawn(move || {
+            let outcome = answer(&program, &question, options, (&stop, &*environment));
+            // If the server has ended, there is no one left to be told.
+            let _ = answers.send(Answer { id, outcome });
+        });
+        Ok(search)
+    }
+
+    /// Tells it to end.
+    pub(crate) fn cancel(&self) {
+        self.stop.store(true, Ordering::SeqCst);
+    }
+
+    /// What it is called.
+    pub(crate) fn asked(&self) -> String {
+        match &self.question {
+            Question::Check(name) => features::asked("check", name.as_deref()),
+            Question::Run(_) => features::asked("run", None),
+        }
+    }
+}
+
+/// No search of an editor takes more memory.
+const MOST_MEMORY: u64 = 2 << 30;
+
+fn answer(
+    program: &Program,
+    question: &Question,
+    mut options: Options,
+    (stop, environment): (&AtomicBool, &dyn Environment),
+) -> Result<Outcome, String> {
+    let mut watch = |_: &Progress| match (stop.load(Ordering::SeqCst), environment.memory()) {
+        (true, _) => ControlFlow::Break(Bound::Interrupted),
+        (false, Some(used)) if used > MOST_MEMORY => {
+            ControlFlow::Break(Bound::MemoryLimit(MOST_MEMORY))
+        }
+        (false, _) => ControlFlow::Continue(()),
+    };
+    match question {
+        Question::Check(name) => {
+            if let Some(name) = name {
+                let named = program.named_properties();
+                let known = named.iter().any(|(known, _)| known == name);
+                // A `cover` is looked for in any case.
+                if known {
+                    options.properties.push(name.clone());
+                    options.counted = Some(mazurka::search::Kinds::NONE);
+                }
+            }
+            options.specification = environment.specification(program)?;
+            let record = program.check(&options, &mut watch);
+            let record = record.map_err(|error| error.to_string())?;
+            Ok(Outcome {
+                verdict: record.verdict,
+                message: said(&record),
+                witnesses: record.witnesses,
+                run: None,
+            })
+        }
+        Question::Run(seed) => {
+            let made = program.run(&Plan::Seed(*seed), &options, &mut watch);
+            let made = made.map_err(|error| error.to_string())?;
+            let state: Vec<String> = made
+                .run
+                .state
+                .iter()
+                .map(|one| format!("{} = {}", one.name, one.value))
+                .collect();
+            let ending = format!("{:?}", made.run.ending).to_lowercase();
+            Ok(Outcome {
+                verdict: made.record.verdict,
+                message: format!("seed {seed}: {ending}, {}", state.join(", ")),
+                witnesses: made.record.witnesses,
+                run: Some(made.run),
+            })
+        }
+    }
+}
+
+/// A verdict in one line.
+fn said(record: &Record) -> String {
+    let counts = &record.counts;
+    let first = record.witnesses.first();
+    let found = first.map_or(String::new(), |witness| format!(": {}", witness.message));
+    let how_far = match (&record.scope.exhaustive, &record.scope.bounds[..]) {
+        (true, _) => "exhaustive".to_owned(),
+        (false, []) => "stopped when certain".to_owned(),
+        (false, [bound, ..]) => format!("not everything was explored: {bound}"),
+    };
+    let executions = counts.executions;
+    format!(
+        "{}{found} ({executions} executions, {how_far})",
+        record.verdict.name()
+    )
+}
+
+impl Outcome {
+    /// What the editor is told.
+    pub(crate) fn json(&self) -> Value {
+        let steps = |run: &Run| -> Vec<Value> {
+            let step = |step: &mazurka::record::Step| json!({ "process": run.name_of(&step.process), "label": step.label, "line": step.line });
+            run.steps.iter().map(step).collect()
+        };
+        let runs = self.witnesses.iter().flat_map(|witness| &witness.runs);
+        let runs: Vec<Value> = runs.chain(&self.run).map(|run| json!(steps(run))).collect();
+        json!({ "verdict": self.verdict.name(), "message": self.message, "runs": runs })
+    }
+
+    /// What is shown in the document.
+    pub(crate) fn finding(&self, document: &Document, asked: String) -> Finding {
+        let shown = |witness: &Witness| {
+            let place = witness.place.as_ref().filter(|place| place.file.is_none());
+            let range = match (place, witness.waiting.first()) {
+                (Some(place), _) => {
+                    let length = place.text.chars().take_while(|c| *c != '\n').count();
+                    document.text.range_of(place.line, place.column, length)
+                }
+                (None, Some(waiting)) => document.text.range_of_line(waiting.line),
+                (None, None) => Range::default(),
+            };
+            let mut related = Vec::new();
+            for run in &witness.runs {
+                for (at, step) in run.steps.iter().enumerate() {
+                    let name = run.name_of(&step.process);
+                    let mut text = format!("{}. {name}: {}", at + 1, step.label);
+                    for change in &step.changes {
+                        text += &format!("; {}: {} -> {}", change.name, change.from, change.to);
+                    }
+                    let range = document.text.range_of_line(step.line);
+                    related.push(document.related(range, &text));
+                }
+            }
+            Diagnostic {
+                range,
+                severity: Some(DiagnosticSeverity::ERROR),
+                code: Some(NumberOrString::String(witness.kind.name().to_owned())),
+                source: Some("mazurka check".to_owned()),
+                message: witness.message.clone(),
+                related_information: Some(related),
+                ..Diagnostic::default()
+            }
+        };
+        Finding {
+            asked,
+            answer: self.message.clone(),
+            diagnostics: self.witnesses.iter().map(shown).collect(),
+        }
+    }
+}

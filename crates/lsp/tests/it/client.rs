@@ -1,0 +1,229 @@
+//! A client: it sends requests, waits for their answers, and keeps what it is told meanwhile.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use lsp_server::{Connection, Message, Notification, Request, RequestId, ResponseError};
+use mazurka_lsp::{Environment, serve};
+use serde_json::{Value, json};
+
+/// Longer than any answer takes, on a machine that is busy.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Reads included files of the folder of a program.
+struct Files;
+
+impl Environment for Files {
+    fn expand(&self, path: &str, text: &str) -> String {
+        let folder = Path::new(path).parent().unwrap_or(Path::new("")).to_owned();
+        let read = &mut |name: &str| {
+            fs::read_to_string(folder.join(name)).map_err(|error| error.to_string())
+        };
+        mazurka::expand(text, read)
+    }
+}
+
+pub struct Client {
+    connection: Option<Connection>,
+    serving: Option<JoinHandle<()>>,
+    last: i32,
+    /// The last diagnostics of each file, with the version that they are of.
+    told: HashMap<String, (Option<i64>, Vec<Value>)>,
+    /// The methods of requests that the server has sent.
+    pub asked: Vec<String>,
+    /// Answers to requests that were not waited for.
+    answers: HashMap<RequestId, Result<Value, ResponseError>>,
+}
+
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The programs in these folders of the repository.
+pub fn programs(folders: &[&str]) -> Vec<(String, String)> {
+    let mut pending: Vec<PathBuf> = folders.iter().map(|name| root().join(name)).collect();
+    let mut found = Vec::new();
+    while let Some(folder) = pending.pop() {
+        for entry in fs::read_dir(&folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            let name = path.to_str().expect("UTF-8").to_owned();
+            match path.extension().and_then(|ending| ending.to_str()) {
+                None if path.is_dir() => pending.push(path),
+                Some("maz") => found.push((name, fs::read_to_string(&path).expect("a text"))),
+                _ => {}
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The URI of a path.
+pub fn uri(path: &str) -> String {
+    let path = path
+        .replace('%', "%25")
+        .replace(' ', "%20")
+        .replace('+', "%2B");
+    match path.starts_with('/') {
+        true => format!("file://{path}"),
+        false => format!("file:///{path}"),
+    }
+}
+
+pub fn position(line: u32, character: u32) -> Value {
+    json!({ "line": line, "character": character })
+}
+
+impl Client {
+    pub fn new() -> Self {
+        Self::with(json!({}))
+    }
+
+    /// A client with these options of the server.
+    pub fn with(options: Value) -> Self {
+        let (server, connection) = Connection::memory();
+        let serving = std::thread::spawn(move || {
+            serve(&server, Arc::new(Files)).expect("the protocol is kept");
+        });
+        let mut client = Self {
+            connection: Some(connection),
+            serving: Some(serving),
+            last: 0,
+            told: HashMap::new(),
+            asked: Vec::new(),
+            answers: HashMap::new(),
+        };
+        let refreshes = json!({ "workspace": { "codeLens": { "refreshSupport": true } } });
+        let hello = json!({ "capabilities": refreshes, "initializationOptions": options });
+        let hello = client.request("initialize", hello);
+        assert_eq!(hello["serverInfo"]["name"], "mazurka");
+        client.notify("initialized", json!({}));
+        client
+    }
+
+    fn send(&self, message: impl Into<Message>) {
+        let connection = self.connection.as_ref().expect("open");
+        connection
+            .sender
+            .send(message.into())
+            .expect("the server listens");
+    }
+
+    fn receive(&mut self) {
+        let connection = self.connection.as_ref().expect("open");
+        let message = connection.receiver.recv_timeout(PATIENCE);
+        match message.expect("the server answers") {
+            Message::Response(response) => {
+                self.answers.insert(response.id, response.response_result);
+            }
+            Message::Request(request) => self.asked.push(request.method),
+            Message::Notification(told) => {
+                assert_eq!(told.method, "textDocument/publishDiagnostics");
+                let uri = told.params["uri"].as_str().expect("a file").to_owned();
+                let all = told.params["diagnostics"]
+                    .as_array()
+                    .expect("a list")
+                    .clone();
+                self.told
+                    .insert(uri, (told.params["version"].as_i64(), all));
+            }
+        }
+    }
+
+    pub fn notify(&self, method: &str, params: Value) {
+        self.send(Notification::new(method.to_owned(), params));
+    }
+
+    /// Sends a request, and does not wait.
+    pub fn ask(&mut self, method: &str, params: Value) -> RequestId {
+        self.last += 1;
+        let id = RequestId::from(self.last);
+        self.send(Request::new(id.clone(), method.to_owned(), params));
+        id
+    }
+
+    pub fn answer(&mut self, id: &RequestId) -> Result<Value, ResponseError> {
+        loop {
+            if let Some(answer) = self.answers.remove(id) {
+                return answer;
+            }
+            self.receive();
+        }
+    }
+
+    pub fn try_request(&mut self, method: &str, params: Value) -> Result<Value, ResponseError> {
+        let id = self.ask(method, params);
+        self.answer(&id)
+    }
+
+    #[track_caller]
+    pub fn request(&mut self, method: &str, params: Value) -> Value {
+        let answer = self.try_request(method, params);
+        answer.unwrap_or_else(|error| panic!("{method}: {error:?}"))
+    }
+
+    pub fn open(&mut self, uri: &str, text: &str) -> Vec<Value> {
+        let file = json!({ "uri": uri, "languageId": "maz", "version": 1, "text": text });
+        self.notify("textDocument/didOpen", json!({ "textDocument": file }));
+        self.diagnostics(uri, 1)
+    }
+
+    /// Replaces the text, or a range of it.
+    pub fn change(&mut self, uri: &str, version: i64, changes: Value) {
+        let file = json!({ "uri": uri, "version": version });
+        let params = json!({ "textDocument": file, "contentChanges": changes });
+        self.notify("textDocument/didChange", params);
+    }
+
+    pub fn close(&mut self, uri: &str) {
+        let params = json!({ "textDocument": { "uri": uri } });
+        self.notify("textDocument/didClose", params);
+    }
+
+    /// The diagnostics of a version, when they are there.
+    pub fn diagnostics(&mut self, uri: &str, version: i64) -> Vec<Value> {
+        loop {
+            match self.told.get(uri) {
+                Some((Some(known), all)) if *known >= version => return all.clone(),
+                _ => self.receive(),
+            }
+        }
+    }
+
+    /// What was told last.
+    pub fn shown(&self, uri: &str) -> &[Value] {
+        self.told.get(uri).map_or(&[], |(_, all)| all)
+    }
+
+    /// A request about a place of a file.
+    #[track_caller]
+    pub fn at(&mut self, method: &str, uri: &str, position: &Value) -> Value {
+        self.request(method, at(uri, position))
+    }
+}
+
+pub fn at(uri: &str, position: &Value) -> Value {
+    json!({
+        "textDocument": { "uri": uri },
+        "position": position,
+        "context": { "includeDeclaration": true, "triggerKind": 1 },
+    })
+}
+
+impl Drop for Client {
+    /// Ends the server as the protocol wants it.
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            return;
+        }
+        self.request("shutdown", Value::Null);
+        self.notify("exit", Value::Null);
+        self.connection = None;
+        let serving = self.serving.take().expect("it serves");
+        serving.join().expect("the server ends without a panic");
+    }
+}

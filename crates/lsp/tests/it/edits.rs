@@ -1,0 +1,107 @@
+//! Random edits: the server keeps the same text as the editor, and answers whatever is asked.
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::client::{Client, at, position, programs, uri};
+
+/// The byte of a position, as the protocol defines it; the end of what is shorter.
+fn byte(text: &str, line: u32, character: u32) -> usize {
+    let mut start = 0;
+    for _ in 0..line {
+        match text[start..].find('\n') {
+            Some(at) => start += at + 1,
+            None => return text.len(),
+        }
+    }
+    let rest = text[start..].split('\n').next().unwrap_or("");
+    let rest = rest.strip_suffix('\r').unwrap_or(rest);
+    let mut units = 0;
+    for (at, c) in rest.char_indices() {
+        if units >= character {
+            return start + at;
+        }
+        units += c.len_utf16() as u32;
+    }
+    start + rest.len()
+}
+
+type Edit = ((u32, u32), (u32, u32), String);
+
+/// What is typed.
+const WORDS: &[&str] = &[
+    "",
+    "",
+    " ",
+    "\n",
+    ";",
+    "{",
+    "}",
+    "x",
+    "process p { x := 1 }",
+    "var y: int = 0\n",
+    "\"",
+    "/*",
+    "//",
+    "▷",
+    "𝔸",
+    "\r\n",
+    "include \"a.maz\"\n",
+    "(((((",
+    "1..",
+    "\u{1e}",
+    "await ",
+];
+
+fn edit() -> impl Strategy<Value = Edit> {
+    let place = || (0..30_u32, 0..60_u32);
+    (
+        place(),
+        place(),
+        prop::sample::select(WORDS).prop_map(str::to_owned),
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(60) })]
+
+    #[test]
+    fn the_server_keeps_up(pick in any::<prop::sample::Index>(), edits in prop::collection::vec(edit(), 1..25)) {
+        let texts = programs(&["examples", "corpus/litmus"]);
+        let (_, text) = &texts[pick.index(texts.len())];
+        let mut client = Client::new();
+        let file = &uri("/models/edited.maz");
+        let mut text = text.clone();
+        client.open(file, &text);
+        let mut version = 1;
+        for (from, to, new) in &edits {
+            let (start, end) = (byte(&text, from.0, from.1), byte(&text, to.0, to.1));
+            text.replace_range(start..end.max(start), new);
+            version += 1;
+            let range = json!({ "start": position(from.0, from.1), "end": position(to.0, to.1) });
+            client.change(file, version, json!([{ "range": range, "text": new }]));
+            if version % 3 == 0 {
+                let here = &position(to.0, to.1);
+                for method in ["hover", "definition", "references", "completion", "prepareRename"] {
+                    client.at(&format!("textDocument/{method}"), file, here);
+                }
+                let mut params = at(file, here);
+                params["newName"] = json!("z");
+                // It may be refused.
+                let _ = client.try_request("textDocument/rename", params);
+                let whole = json!({ "textDocument": { "uri": file }, "range": range,
+                    "options": { "tabSize": 2, "insertSpaces": true } });
+                for method in ["documentSymbol", "codeLens", "formatting", "inlayHint"] {
+                    client.request(&format!("textDocument/{method}"), whole.clone());
+                }
+            }
+        }
+        // The same text, opened at once, has the same mistakes.
+        let told = client.diagnostics(file, version);
+        let fresh = client.open(&uri("/models/fresh.maz"), &text);
+        let places = |all: &[Value]| -> Vec<Value> {
+            all.iter().map(|one| json!([one["code"], one["range"], one["message"]])).collect()
+        };
+        prop_assert_eq!(places(&told), places(&fresh), "{}", text);
+    }
+}

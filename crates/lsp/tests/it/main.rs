@@ -1,0 +1,7 @@
+//! The server, asked by a client that speaks the protocol over a connection in memory.
+
+mod client;
+mod corpus;
+mod edits;
+mod features;
+mod searches;

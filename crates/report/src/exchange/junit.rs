@@ -1,0 +1,178 @@
+//! JUnit XML: what was looked for as test cases.
+//!
+//! A suite is one search. Its cases are the kinds of violations that count, then each `cover` and
+//! the refinement. A kind that was found fails; one that is still open is an error, since it was
+//! neither found nor excluded; so is everything if nothing could be explored.
+
+use mazurka_core::record::{CoverAnswer, MistakesRecord, Record, RefinementAnswer, Witness};
+use mazurka_core::{Kind, Verdict};
+
+use super::{file_of, scope, shown};
+use crate::replay_command;
+use crate::shell::flags_of;
+use crate::svg::escaped;
+use crate::verdict::title;
+
+/// How a case ended.
+enum Outcome {
+    Passed,
+    /// What was found: a short text, and all of it.
+    Failed(Vec<(String, String)>),
+    /// Why that is not known.
+    Unknown(String),
+}
+
+/// The answers of a search, as one test suite.
+pub fn junit(record: &Record) -> String {
+    let mut cases = Vec::new();
+    let unknown = scope(record).join("\n");
+    // A cover that is never reached has no run, and is a case of its own.
+    let is_cover = |witness: &Witness| witness.kind == Kind::Property && witness.runs.is_empty();
+    let shown: Vec<&Witness> = record
+        .witnesses
+        .iter()
+        .filter(|one| !is_cover(one))
+        .collect();
+    let found = |kind: Kind| -> Vec<(String, String)> {
+        let shown = shown.iter().filter(|witness| witness.kind == kind);
+        shown
+            .map(|witness| (title(witness), evidence(record, witness)))
+            .collect()
+    };
+    let counted = &record.kinds.counted;
+    for kind in counted {
+        let found = found(*kind);
+        let outcome = match (found.is_empty(), record.kinds.open.contains(kind)) {
+            (false, _) => Outcome::Failed(found),
+            (true, true) => Outcome::Unknown(unknown.clone()),
+            (true, false) => Outcome::Passed,
+        };
+        cases.push((format!("no {}", kind.name()), outcome));
+    }
+    for cover in &record.covers {
+        let name = cover.name.as_deref().unwrap_or(&cover.condition);
+        let outcome = match cover.answer {
+            CoverAnswer::Reached => Outcome::Passed,
+            CoverAnswer::Unreached => {
+                let line = cover.place.line;
+                let text = format!("`{}` is never reached", cover.condition);
+                Outcome::Failed(vec![(text.clone(), format!("{text} (line {line})"))])
+            }
+            CoverAnswer::Open => Outcome::Unknown(unknown.clone()),
+        };
+        cases.push((format!("cover {name}"), outcome));
+    }
+    if let Some(refinement) = &record.refinement {
+        let outcome = match refinement.answer {
+            RefinementAnswer::Holds => Some(Outcome::Passed),
+            RefinementAnswer::Open => Some(Outcome::Unknown(unknown.clone())),
+            // The case of its kind has said so, if there is one.
+            RefinementAnswer::Broken if counted.contains(&Kind::Property) => None,
+            RefinementAnswer::Broken => Some(Outcome::Failed(found(Kind::Property))),
+        };
+        let name = format!("refines {}", refinement.file);
+        cases.extend(outcome.map(|outcome| (name, outcome)));
+    }
+    if cases.is_empty() {
+        let outcome = match record.verdict {
+            Verdict::Verified => Outcome::Passed,
+            Verdict::Violated => Outcome::Failed(vec![(unknown.clone(), unknown)]),
+            Verdict::Inconclusive => Outcome::Unknown(unknown),
+        };
+        cases.push((record.command.clone(), outcome));
+    }
+    suite(&record.program.file, record.seconds, &cases)
+}
+
+/// The mistakes of a program that could not be explored, as one case.
+pub fn junit_mistakes(mistakes: &MistakesRecord) -> String {
+    let told = mistakes.diagnostics.iter().map(|mistake| {
+        let place = mistake.span.map_or(String::new(), |span| {
+            format!(":{}:{}", span.line, span.column)
+        });
+        let file = shown(&mistakes.file);
+        format!("{file}{place}: {} [{}]", mistake.message, mistake.code)
+    });
+    let told: Vec<String> = told.collect();
+    let cases = [("load".to_owned(), Outcome::Unknown(told.join("\n")))];
+    suite(&mistakes.file, 0.0, &cases)
+}
+
+/// The steps of a violation, and how to see them again.
+fn evidence(record: &Record, witness: &Witness) -> String {
+    let mut text = String::new();
+    if let Some(place) = &witness.place {
+        let file = file_of(&record.program, place);
+        text += &format!(
+            "{}:{}:{}: {}\n",
+            shown(file),
+            place.line,
+            place.column,
+            place.text
+        );
+    }
+    for waiting in &witness.waiting {
+        let name = record.program.name_of(&waiting.process);
+        text += &format!(
+            "{name} waits for {} (line {})\n",
+            waiting.what, waiting.line
+        );
+    }
+    for run in &witness.runs {
+        for (at, step) in run.steps.iter().enumerate() {
+            let name = run.name_of(&step.process);
+            text += &format!(
+                "{:>3}  {name}: {} (line {})\n",
+                at + 1,
+                step.label,
+                step.line
+            );
+        }
+        text += &format!(
+            "replay with: {}\n",
+            replay_command(&record.program, run, &flags_of(record, &[]))
+        );
+    }
+    text
+}
+
+fn suite(file: &str, seconds: f64, cases: &[(String, Outcome)]) -> String {
+    let count = |is: fn(&Outcome) -> bool| cases.iter().filter(|(_, one)| is(one)).count();
+    let failures = count(|one| matches!(one, Outcome::Failed(_)));
+    let errors = count(|one| matches!(one, Outcome::Unknown(_)));
+    let (file, tests) = (escaped(shown(file)), cases.len());
+    let counts = format!(r#"tests="{tests}" failures="{failures}" errors="{errors}""#);
+    let time = format!(r#"time="{seconds:.3}""#);
+    let mut text = format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
+         <testsuites name=\"mazurka\" {counts} {time}>\n\
+         \x20 <testsuite name=\"{file}\" {counts} skipped=\"0\" {time}>\n"
+    );
+    for (name, outcome) in cases {
+        let head = format!(
+            "    <testcase name=\"{}\" classname=\"{file}\" time=\"0.000\"",
+            escaped(name)
+        );
+        text += &match outcome {
+            Outcome::Passed => format!("{head}/>\n"),
+            Outcome::Failed(all) => {
+                let element = |(message, body): &(String, String)| {
+                    let (message, body) = (escaped(message), escaped(body));
+                    format!(
+                        "      <failure message=\"{message}\" type=\"violated\">{body}</failure>\n"
+                    )
+                };
+                let all: String = all.iter().map(element).collect();
+                format!("{head}>\n{all}    </testcase>\n")
+            }
+            Outcome::Unknown(why) => {
+                let short = escaped(why.lines().next().unwrap_or_default());
+                let why = escaped(why);
+                format!(
+                    "{head}>\n      <error message=\"{short}\" type=\"inconclusive\">{why}</error>\n    </testcase>\n"
+                )
+            }
+        };
+    }
+    text + "  </testsuite>\n</testsuites>\n"
+}

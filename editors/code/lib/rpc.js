@@ -1,0 +1,84 @@
+// JSON-RPC as the language server protocol frames it: a header with the length, then the message.
+"use strict";
+
+/** Splits a stream of bytes into messages. */
+class Reader {
+  constructor() {
+    this.bytes = Buffer.alloc(0);
+  }
+
+  /** Takes bytes, and returns the messages that are complete now. */
+  take(bytes) {
+    this.bytes = Buffer.concat([this.bytes, bytes]);
+    const messages = [];
+    for (;;) {
+      const end = this.bytes.indexOf("\r\n\r\n");
+      if (end < 0) return messages;
+      const header = this.bytes.toString("ascii", 0, end);
+      const length = /content-length: *(\d+)/i.exec(header);
+      if (!length) throw new Error(`a header without a length: ${header}`);
+      const from = end + 4;
+      const to = from + Number(length[1]);
+      if (this.bytes.length < to) return messages;
+      messages.push(JSON.parse(this.bytes.toString("utf8", from, to)));
+      this.bytes = this.bytes.subarray(to);
+    }
+  }
+}
+
+/** A message with its header. */
+function framed(message) {
+  const body = Buffer.from(JSON.stringify({ jsonrpc: "2.0", ...message }), "utf8");
+  return Buffer.concat([Buffer.from(`Content-Length: ${body.length}\r\n\r\n`, "ascii"), body]);
+}
+
+/** A server that is written to and read from. `told` hears notifications, `asked` requests. */
+class Peer {
+  constructor(write, { told = () => {}, asked = () => null } = {}) {
+    this.write = write;
+    this.told = told;
+    this.asked = asked;
+    this.reader = new Reader();
+    this.waiting = new Map();
+    this.last = 0;
+  }
+
+  /** Sends a request; the answer comes later. */
+  request(method, params) {
+    const id = ++this.last;
+    const answer = new Promise((resolve, reject) => this.waiting.set(id, { resolve, reject }));
+    answer.id = id;
+    this.write(framed({ id, method, params }));
+    return answer;
+  }
+
+  notify(method, params) {
+    this.write(framed({ method, params }));
+  }
+
+  /** Takes what the server has written. */
+  take(bytes) {
+    for (const message of this.reader.take(bytes)) {
+      if (message.method !== undefined && message.id !== undefined) {
+        const result = this.asked(message.method, message.params) ?? null;
+        this.write(framed({ id: message.id, result }));
+      } else if (message.method !== undefined) {
+        this.told(message.method, message.params);
+      } else {
+        const waiting = this.waiting.get(message.id);
+        this.waiting.delete(message.id);
+        if (!waiting) continue;
+        if (message.error) waiting.reject(new Error(message.error.message));
+        else waiting.resolve(message.result);
+      }
+    }
+  }
+
+  /** The server has gone: all requests that wait are told. */
+  end(why) {
+    for (const { reject } of this.waiting.values()) reject(new Error(why));
+    this.waiting.clear();
+  }
+}
+
+module.exports = { Peer, Reader, framed };
