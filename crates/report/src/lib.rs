@@ -26,7 +26,8 @@
 //! | [`proved`] | the answer of `prove` |
 //! | [`proof_tree`], [`proof_html`], [`proof_svg`] | a proof to read |
 //! | [`bench()`] | what was measured, beside the figures of others |
-//! | [`sarif()`], [`junit()`], [`github()`], [`itf()`], [`Sheet`], [`Plot`] | the formats of other tools |
+//! | [`sarif()`], [`junit()`], [`github()`], [`itf()`] | the formats of other tools |
+//! | [`Sheet`], [`Plot`] | tables and plots |
 //! | [`json()`] | any record, as the stable interface |
 
 mod bench;

@@ -1,5 +1,5 @@
-//! `--format sarif`, `junit`, `github`, `itf`, `csv` and `markdown`: as their readers want them, and
-//! what the record says.
+//! `--format sarif`, `junit`, `github`, `itf`, `csv` and `markdown`: as their readers want them,
+//! and what the record says.
 
 use serde_json::Value;
 

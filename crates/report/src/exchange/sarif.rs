@@ -319,7 +319,7 @@ mod tests {
     #[test]
     fn paths_become_uris() {
         assert_eq!(uri("examples/a b.maz"), "examples/a%20b.maz");
-        assert_eq!(uri("/tmp/ä.maz"), "file:///tmp/%C3%A4.maz");
+        assert_eq!(uri("/models/ä.maz"), "file:///models/%C3%A4.maz");
         assert_eq!(uri("models\\queue.maz"), "models/queue.maz");
     }
 }
