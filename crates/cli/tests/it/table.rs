@@ -72,13 +72,32 @@ fn all_formats_have_the_same_rows() {
 fn nets_states_and_verdicts_are_experiments_too() {
     for command in ["check", "unfold", "symbolic"] {
         let flags = ["table", "-", "--set", "N=1,2", "--command", command];
-        let said = with_input(&[&flags[..], &["--format", "csv", "--quiet"]].concat(), READERS);
-        assert_eq!(column(&rows(&said.out), "command"), [command; 2], "{said:?}");
+        let said = with_input(
+            &[&flags[..], &["--format", "csv", "--quiet"]].concat(),
+            READERS,
+        );
+        assert_eq!(
+            column(&rows(&said.out), "command"),
+            [command; 2],
+            "{said:?}"
+        );
     }
-    let nets = ["--net", "contextual", "--net", "stateful", "--format", "csv", "--quiet"];
+    let nets = [
+        "--net",
+        "contextual",
+        "--net",
+        "stateful",
+        "--format",
+        "csv",
+        "--quiet",
+    ];
     let flags = ["table", "examples/philosophers.maz", "--command", "unfold"];
     let said = mazurka(&[&flags[..], &["--set", "N=2"], &nets].concat());
-    assert_eq!(column(&rows(&said.out), "verdict"), ["violated", "violated"], "{said:?}");
+    assert_eq!(
+        column(&rows(&said.out), "verdict"),
+        ["violated", "violated"],
+        "{said:?}"
+    );
     assert_eq!(column(&rows(&said.out), "deadlocks").len(), 2);
 }
 

@@ -139,9 +139,18 @@ fn all_programs_of_the_repository_are_laid_out() {
             format!("{}:{}: `{is}` should be `{should}`", path.display(), at + 1)
         };
         wrong.extend(differ.map(told));
-        assert_eq!(text.lines().count(), formatted.lines().count(), "{}", path.display());
+        assert_eq!(
+            text.lines().count(),
+            formatted.lines().count(),
+            "{}",
+            path.display()
+        );
     }
-    assert!(wrong.is_empty(), "say mazurka fmt corpus examples:\n{}", wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "say mazurka fmt corpus examples:\n{}",
+        wrong.join("\n")
+    );
 }
 
 /// What the checker makes of a program, without the places.
