@@ -23,6 +23,9 @@ pub fn quote(word: &str) -> String {
 
 /// The command that runs a schedule of a program again.
 pub fn replay_command(program: &ProgramRecord, run: &Run, flags: &[String]) -> String {
+    if let Some(command) = rust_command(program, run) {
+        return command;
+    }
     // A schedule consists of names, digits, blanks and `().=,-`, so double quotes hold it.
     let schedule = format!("--schedule \"{}\"", program.schedule(&run.schedule));
     let mut command = format!("mazurka run {} {schedule}{}", file(program), set(program));
@@ -37,6 +40,21 @@ pub fn replay_command(program: &ProgramRecord, run: &Run, flags: &[String]) -> S
         command += &quote(flag);
     }
     command + &cflags(program)
+}
+
+/// The same for a test of Rust code, which `mazurka-rt` has recorded: where it was called and what
+/// it is called is among the settings.
+fn rust_command(program: &ProgramRecord, run: &Run) -> Option<String> {
+    let setting = |wanted: &str| {
+        let found = program.set.iter().find(|(name, _)| name == wanted);
+        found.map(|(_, value)| quote(value))
+    };
+    let place = setting("@model")?;
+    let test = setting("@test").map_or_else(String::new, |name| format!(" -- --exact {name}"));
+    let schedule = &run.schedule;
+    Some(format!(
+        "MAZURKA_REPLAY=\"{schedule}\" MAZURKA_REPLAY_AT={place} cargo test{test}"
+    ))
 }
 
 /// The flags that a run of a record needs: where properties are named, the others halt no process.
@@ -132,6 +150,14 @@ mod tests {
         assert_eq!(
             replay_command(&program, &run("0 0.1=2"), &["--max-local=5".into()]),
             r#"mazurka run 'my counter.maz' --schedule "0 0.1=2" --set N=3 --set 'a=[1, 2]' --max-local=5"#
+        );
+        program.set = vec![
+            ("@model".into(), "src/lib.rs:7:5".into()),
+            ("@test".into(), "tests::queue".into()),
+        ];
+        assert_eq!(
+            replay_command(&program, &run("rc11: 0 0.1=1; spins=2"), &[]),
+            r#"MAZURKA_REPLAY="rc11: 0 0.1=1; spins=2" MAZURKA_REPLAY_AT=src/lib.rs:7:5 cargo test -- --exact tests::queue"#
         );
         program.set.clear();
         program.file = "-odd.maz".into();

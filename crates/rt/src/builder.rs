@@ -38,8 +38,8 @@ use crate::world::{Inner, Place};
 /// | `MAZURKA_LEAKS` (1) | `leaks` |
 ///
 /// With `MAZURKA_REPORT`, a folder, each search writes a line to `models.txt` there, and each
-/// failure a file of its own: what tests print is captured, and a search that a bound has cut is
-/// not seen otherwise.
+/// failure a text and a record of its own, which `mazurka show` renders: what tests print is
+/// captured, and a search that a bound has cut is not seen otherwise.
 ///
 /// A variable whose name is nearly one of these is an error.
 ///

@@ -529,7 +529,7 @@ impl Builder {
         let violation = violation.or_else(|| stuck.then(|| report::deadlock(simulator, &schedule)));
         if let Some(violation) = violation {
             let report = told(|| Report::new(simulator, &schedule, &violation));
-            end_test!("{}", report.text(1, about));
+            report.end(1, about);
         }
         self.say(Summary {
             executions: 1,
@@ -614,7 +614,7 @@ pub(crate) fn fail(
         let (schedule, violation) = inputs::settle(simulator, schedule, violation);
         report::evidence(simulator, &schedule, &violation)
     });
-    end_test!("{}", report.text(executions, about));
+    report.end(executions, about)
 }
 
 /// Makes a report. Ends the test if the runs that this needs are not those that were made before.

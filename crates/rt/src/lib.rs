@@ -82,6 +82,7 @@ mod loops;
 mod monitor;
 mod names;
 mod object;
+mod record;
 mod report;
 mod sample;
 mod say;

@@ -8,7 +8,9 @@ use mazurka_explore::{Violation, closest, first_difference, minimise, racing};
 use crate::facts;
 use crate::fair::Wish;
 use crate::inputs::{self, Input};
+use crate::record::record;
 use crate::simulate::{RecordedStep, Simulator};
+use crate::verdict;
 use crate::world::{Inner, Place, Until};
 
 /// The call that asked for the exploration.
@@ -333,7 +335,33 @@ pub(crate) fn weak_lines(lines: &[String], into: &mut String) {
     }
 }
 
+/// A step of a run as other programs are told it.
+pub(crate) struct Row {
+    pub thread: String,
+    pub label: String,
+    pub place: String,
+    pub racing: bool,
+}
+
 impl Report {
+    /// Ends the test.
+    pub fn end(&self, executions: u64, about: &About) -> ! {
+        let record = record(self, executions, about);
+        verdict::end_with(self.text(executions, about), record)
+    }
+
+    /// Returns the steps: what each does, and what happened, in one label.
+    pub fn rows(&self) -> Vec<Row> {
+        let all = labels(&self.steps).into_iter().zip(words(&self.steps));
+        let rows = self.steps.iter().zip(all).map(|(line, (what, words))| Row {
+            thread: line.thread.clone(),
+            label: format!("{what} {words}").trim_end().to_owned(),
+            place: line.place.clone(),
+            racing: line.racing,
+        });
+        rows.collect()
+    }
+
     /// Makes a report about this run.
     pub fn new(simulator: &mut Simulator, schedule: &Schedule, violation: &Violation) -> Self {
         let _made = play(simulator, schedule);

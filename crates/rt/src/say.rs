@@ -2,11 +2,13 @@
 //!
 //! What a test prints is captured if it passes, so CI cannot see which searches were cut. In the
 //! folder that `MAZURKA_REPORT` names, `models.txt` has a line for each search, and each failure
-//! has a file of its own.
+//! has a file of its own, and a record beside it that `mazurka show` renders.
 
 use std::fs::{File, OpenOptions, create_dir_all};
 use std::io::{self, Write};
 use std::path::Path;
+
+use mazurka_core::record::Record;
 
 use crate::world::{Failure, Inner};
 
@@ -22,26 +24,34 @@ pub(crate) fn summary(text: &str, quiet: bool) {
 }
 
 /// Tells about a failure, which the panic of the test prints.
-pub(crate) fn failure(text: &str) {
+pub(crate) fn failure(text: &str, record: Option<&Record>) {
     report(|folder| {
+        let test = test()
+            .unwrap_or_else(|| "main".to_owned())
+            .replace("::", ".");
         let mut number = 1;
         let (name, mut file) = loop {
-            let name = format!("{}-{number}.txt", test().replace("::", "."));
+            let name = format!("{test}-{number}.txt");
             match File::create_new(folder.join(&name)) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
                 file => break (name, file?),
             }
         };
         writeln!(file, "{text}")?;
+        if let Some(record) = record {
+            let file = File::create(folder.join(format!("{test}-{number}.json")))?;
+            serde_json::to_writer_pretty(file, record)?;
+        }
         let first = text.lines().next().unwrap_or_default();
         line(folder, &format!("FAILED: {first} ({name})"))
     });
 }
 
-/// The test that runs: it has a real thread of its name.
-fn test() -> String {
+/// The test that runs: it has a real thread of its name. None in a main function.
+pub(crate) fn test() -> Option<String> {
     let current = std::thread::current();
-    current.name().unwrap_or("main").to_owned()
+    let name = current.name().filter(|name| *name != "main");
+    name.map(ToOwned::to_owned)
 }
 
 fn line(folder: &Path, text: &str) -> io::Result<()> {
@@ -51,7 +61,8 @@ fn line(folder: &Path, text: &str) -> io::Result<()> {
         .append(true)
         .open(folder.join("models.txt"))?;
     // In one piece: other tests write as well.
-    file.write_all(format!("{}: {text}\n", test()).as_bytes())
+    let test = test().unwrap_or_else(|| "main".to_owned());
+    file.write_all(format!("{test}: {text}\n").as_bytes())
 }
 
 /// Writes something, if there is a folder for it.

@@ -2,14 +2,21 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
+use mazurka_core::record::Record;
+
 use crate::say;
 
-/// What is to be told.
-struct Verdict(String);
+/// What is to be told, and the record of it for other programs.
+struct Verdict(String, Option<Box<Record>>);
 
 /// Ends the test with a message, which [`at_caller`] tells.
 pub(crate) fn end(message: String) -> ! {
-    resume_unwind(Box::new(Verdict(message)))
+    resume_unwind(Box::new(Verdict(message, None)))
+}
+
+/// The same with a record.
+pub(crate) fn end_with(message: String, record: Record) -> ! {
+    resume_unwind(Box::new(Verdict(message, Some(Box::new(record)))))
 }
 
 /// Ends the test with a message that is written like that of a `panic!`.
@@ -30,7 +37,7 @@ pub(crate) fn at_caller<R>(search: impl FnOnce() -> R) -> R {
     };
     match payload.downcast::<Verdict>() {
         Ok(verdict) => {
-            say::failure(&verdict.0);
+            say::failure(&verdict.0, verdict.1.as_deref());
             panic!("{}", verdict.0)
         }
         Err(other) => resume_unwind(other),

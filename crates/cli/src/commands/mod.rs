@@ -15,6 +15,7 @@ mod prove;
 mod reach;
 mod replay;
 mod run;
+mod show_record;
 mod step;
 mod symbolic;
 mod table;
@@ -69,6 +70,7 @@ enum Command {
     Step(step::StepArgs),
     Permute(permute::PermuteArgs),
     Replay(replay::ReplayArgs),
+    Show(show_record::ShowArgs),
     Orders(orders::OrdersArgs),
     Compare(compare::CompareArgs),
     Prove(prove::ProveArgs),
@@ -96,6 +98,7 @@ pub(crate) fn execute(cli: &Cli) -> Exit {
         Command::Step(args) => step::step(args),
         Command::Permute(args) => permute::permute(args),
         Command::Replay(args) => replay::replay(args),
+        Command::Show(args) => show_record::show_record(args),
         Command::Orders(args) => orders::orders(args),
         Command::Compare(args) => compare::compare(args),
         Command::Prove(args) => prove::prove(args),
@@ -164,6 +167,7 @@ impl Command {
             Command::Run(args) => &args.output,
             Command::Permute(args) => &args.output,
             Command::Replay(args) => &args.output,
+            Command::Show(args) => &args.output,
             Command::Orders(args) => &args.output,
             Command::Compare(args) => &args.output,
             Command::Prove(args) => &args.output,

@@ -45,8 +45,8 @@ pub(crate) struct ReplayArgs {
     pub(super) output: OutputArgs,
 }
 
-/// The runs that came again: the evidence, or the run of a record without any.
-fn picture_of(record: &Record, recording: &Recording) -> Lanes {
+/// The runs of a record: the evidence, or its run if there is none.
+pub(super) fn picture_of(record: &Record, recording: &Recording) -> Lanes {
     match (&recording.run, record.witnesses.is_empty()) {
         (Some(run), true) => {
             let one = OneRun {

@@ -1,6 +1,6 @@
 //! Every witness replays: run, fail, take the printed schedule, run it, same failure.
 
-use crate::support::{Said, mazurka, replay_words};
+use crate::support::{Said, command, mazurka, replay_words, said};
 
 const VIOLATED: [&str; 3] = [
     "examples/counter.maz",
@@ -263,4 +263,71 @@ fn a_livelock_with_another_cycle_does_not_replay() {
         let again = mazurka(&["replay", &path.to_string_lossy()]);
         assert_eq!(again.code, code, "{again:?}");
     }
+}
+
+/// A record is shown as the command that made it showed it, and nothing runs: the program need not
+/// be there.
+#[test]
+fn a_record_is_shown_without_its_program() {
+    for file in VIOLATED {
+        let check = mazurka(&["check", file]);
+        let record = mazurka(&["check", file, "--format", "json"]).out;
+        let moved = record.replace(file, "not/there.maz");
+        let shown = |format: &str| {
+            let words = ["show", "-", "--format", format];
+            said(command().args(words), &moved)
+        };
+        let text = shown("text");
+        assert_eq!((text.code, text.err.as_str()), (1, ""), "{text:?}");
+        assert_eq!(text.out.replace("not/there.maz", file), check.out);
+        assert_eq!(
+            shown("json").json(),
+            serde_json::from_str::<serde_json::Value>(&moved).unwrap()
+        );
+        assert!(shown("svg").out.starts_with("<svg"), "{file}");
+        assert!(shown("dot").out.starts_with("digraph"), "{file}");
+    }
+    let none = said(command().args(["show", "-"]), "{\"version\": 2}");
+    assert_eq!(none.code, 3, "{none:?}");
+}
+
+/// What `MAZURKA_REPORT` keeps of a test of Rust code: its replay is a command of Cargo.
+#[test]
+fn a_record_of_rust_code_is_shown() {
+    let step = |process: &str, label: &str, line: u32| {
+        format!(r#"{{"process": "{process}", "label": "{label}", "line": {line}, "enabled": []}}"#)
+    };
+    let steps = [
+        step("0", "spawn", 9),
+        step("0.0", "AtomicU32.load 0", 5),
+        step("0", "AtomicU32.store 1", 10),
+    ];
+    let record = format!(
+        r#"{{"version": 2,
+        "program": {{"file": "src/lib.rs", "hash": "", "set": [["@model", "src/lib.rs:7:5"], ["@test", "tests::queue"]]}},
+        "command": "cargo test", "algorithm": "optimal", "verdict": "violated",
+        "scope": {{"exhaustive": false, "bounds": []}}, "stopped": "certain", "deterministic": null,
+        "executions": 3, "traces": null, "blocked": 0, "discarded": 0, "deadlocks": 0, "failures": 1,
+        "final_states": 0, "events": 0, "steps": 0, "seconds": 0.0,
+        "witnesses": [{{"kind": "failure", "message": "an update was lost", "place": null,
+            "runs": [{{"schedule": "0 0.0 0", "ending": "failure", "steps": [{}], "state": []}}],
+            "waiting": [], "differs": []}}]}}"#,
+        steps.join(", ")
+    );
+    let shown = said(command().args(["show", "-"]), &record);
+    assert_eq!((shown.code, shown.err.as_str()), (1, ""), "{shown:?}");
+    assert!(
+        shown
+            .first_line()
+            .starts_with("violated: an update was lost"),
+        "{shown:?}"
+    );
+    assert!(shown.out.contains("AtomicU32.store 1"), "{shown:?}");
+    let replay = "replay with: MAZURKA_REPLAY=\"0 0.0 0\" MAZURKA_REPLAY_AT=src/lib.rs:7:5 cargo test -- --exact tests::queue";
+    assert_eq!(shown.last_line(), replay);
+    let svg = said(command().args(["show", "-", "--format", "svg"]), &record);
+    assert!(
+        svg.out.starts_with("<svg") && svg.out.contains("AtomicU32.load 0"),
+        "{svg:?}"
+    );
 }

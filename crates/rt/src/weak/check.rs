@@ -65,7 +65,7 @@ impl Builder {
                 let forbids = self.forbidding(program.body(), way.memory);
                 report.weak.extend(forbids);
             }
-            end_test!("{}", report.text(explored.executions.max(1), about));
+            report.end(explored.executions.max(1), about);
         };
         self.few_decisions(&explored.bounds, explored.executions);
         if self.max_depth.is_none() {
@@ -208,7 +208,7 @@ impl Builder {
                     Some(fault) => {
                         let fault = (fault, schedule.clone());
                         if let Some(report) = tell_fault(&mut program, memory, &fault) {
-                            end_test!("{}", report.text(1, about));
+                            report.end(1, about);
                         }
                     }
                     None => return self.weak_summary(&program, memory, &explored, false),

@@ -608,6 +608,7 @@ fn a_folder_has_what_was_found() {
         read("models.txt"),
         read("messages.a_folder_has_what_was_found-1.txt"),
     );
+    let record = read("messages.a_folder_has_what_was_found-1.json");
     std::fs::remove_dir_all(&folder).unwrap();
     let lines: Vec<&str> = models.lines().collect();
     let [cut, failed] = lines[..] else {
@@ -619,6 +620,27 @@ fn a_folder_has_what_was_found() {
     assert!(failed.starts_with(&begins), "{failed}");
     assert!(failed.ends_with("(messages.a_folder_has_what_was_found-1.txt)"));
     assert!(failure.contains("MAZURKA_REPLAY="), "{failure}");
+    let record: mazurka_core::record::Record = serde_json::from_str(&record).unwrap();
+    let [witness] = &record.witnesses[..] else {
+        panic!("{record:?}");
+    };
+    let [run] = &witness.runs[..] else {
+        panic!("{witness:?}");
+    };
+    assert!(
+        witness.message.contains("an update was lost"),
+        "{witness:?}"
+    );
+    assert!(failure.contains(&format!("MAZURKA_REPLAY=\"{}\"", run.schedule)));
+    assert_eq!(run.schedule.split(' ').count(), run.steps.len());
+    for step in &run.steps {
+        assert!(
+            failure.contains(&format!("messages.rs:{}:", step.line)),
+            "{step:?}"
+        );
+    }
+    let named = ("@test".to_owned(), test.to_owned());
+    assert!(record.program.set.contains(&named), "{:?}", record.program);
 }
 
 /// The command names the test, and the schedule is for one model of it.

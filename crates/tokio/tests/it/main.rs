@@ -3,6 +3,7 @@
 
 extern crate mazurka_tokio as tokio;
 
+mod documented;
 mod entry;
 mod interpreter;
 mod primitives;

@@ -1,0 +1,50 @@
+//! The command `show`.
+
+use clap::Args;
+use mazurka::Limits;
+use mazurka::replay::{Recording, RecordingError};
+
+use super::replay::picture_of;
+use super::{Refusal, view};
+use crate::args::{EXIT_CODES, OutputArgs};
+use crate::exit::Exit;
+use crate::files;
+use crate::show::{ABOUT_LANES, Format, JSON, LANES_DOT, LANES_SVG, TEXT, lanes, offer, show};
+
+/// Show a saved record, without running anything
+#[derive(Debug, Args)]
+#[command(after_help = format!("Examples:
+  mazurka check counter.maz --witness bad.json; mazurka show bad.json
+  mazurka show bad.json --format svg > bad.svg
+  MAZURKA_REPORT=found cargo test; mazurka show found/tests.queue-1.json
+
+The program is not needed: what is shown is what was recorded. `replay` runs it again.
+The exit code is that of the verdict that was recorded.
+{EXIT_CODES}"))]
+#[command(mut_args(|flag| offer(flag, ABOUT_LANES, &[TEXT, JSON, LANES_DOT, LANES_SVG])))]
+pub(crate) struct ShowArgs {
+    /// A record, as `--witness FILE`, `--format json` or MAZURKA_REPORT make it; `-` for standard
+    /// input
+    record: String,
+    #[command(flatten)]
+    pub(super) output: OutputArgs,
+}
+
+/// Shows a record.
+pub(super) fn show_record(args: &ShowArgs) -> Result<Exit, Refusal> {
+    let text = files::record(&args.record)?;
+    let recording = Recording::parse(&text).map_err(|error| match error {
+        RecordingError::Shape(_) => format!(
+            "`{}`: {error}; `mazurka check FILE --witness RECORD` makes one",
+            args.record
+        ),
+        RecordingError::Version { .. } => format!("`{}`: {error}", args.record),
+    })?;
+    let record = &recording.record;
+    show(record, record.verdict.into(), &args.output, |format| {
+        Ok(match format {
+            Format::Text => mazurka_report::verdict(record, &view(&Limits::default())),
+            picture => lanes(&picture_of(record, &recording), picture),
+        })
+    })
+}
