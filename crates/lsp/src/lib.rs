@@ -500,12 +500,12 @@ impl Server {
                 return self.send(Response::new_err(search.id, code, why.clone()));
             }
         };
-        if let Some(document) = self.documents.get_mut(&search.uri) {
-            if document.version == search.version {
-                let finding = outcome.finding(document, search.asked());
-                document.found.retain(|found| found.asked != finding.asked);
-                document.found.push(finding);
-            }
+        if let Some(document) = self.documents.get_mut(&search.uri)
+            && document.version == search.version
+        {
+            let finding = outcome.finding(document, search.asked());
+            document.found.retain(|found| found.asked != finding.asked);
+            document.found.push(finding);
         }
         self.publish(&search.uri);
         self.send(Response::new_ok(search.id, outcome.json()));

@@ -101,9 +101,10 @@ impl Plot {
 
 /// A number in few letters.
 fn number(value: f64) -> String {
-    match value {
-        value if value >= 1e6 || value < 1e-3 => format!("{value:e}"),
-        value => format!("{value}"),
+    if (1e-3..1e6).contains(&value) {
+        format!("{value}")
+    } else {
+        format!("{value:e}")
     }
 }
 
