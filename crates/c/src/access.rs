@@ -151,11 +151,11 @@ impl World {
 
     /// Whether the current thread is in a loop that changes nothing.
     pub fn spins(&mut self, pc: usize, sp: usize, registers: usize) -> bool {
-        let thread = self.me();
-        let top = thread.top;
+        let top = self.me().top;
+        // The frames of the shim count where it keeps values of the program (`MZ_USES_REGISTERS`).
+        let sp = if sp == 0 { registers } else { sp };
         let size = top.wrapping_sub(sp);
-        // Without it nothing is known of the stack (`MZ_NO_SPIN`).
-        if sp == 0 || size > top || self.in_section {
+        if size > top || self.in_section {
             return false;
         }
         let thread = self.me();

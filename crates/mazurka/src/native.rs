@@ -14,8 +14,8 @@ use crate::search::search_alone;
 use crate::{Options, Program, Refused};
 
 pub use mazurka_c::{
-    LoadError, RUNS_HERE, SHIM_FLAGS, Settings, TRAIL_SIZE, confine, keep_files, keep_trail,
-    left_behind, shim_source,
+    FLAGS, LoadError, OPTIONAL_FLAGS, RUNS_HERE, SHIM_FLAGS, Settings, TRAIL_SIZE, confine,
+    keep_files, keep_trail, left_behind, shim_flags, shim_source,
 };
 use mazurka_c::{Machine, Stop};
 
@@ -97,8 +97,9 @@ impl Front for Native {
         None
     }
 
+    /// If only by saying what to observe.
     fn asks_for_determinism(&self) -> bool {
-        false
+        mazurka_c::must_agree()
     }
 
     fn states_ensures(&self) -> bool {
