@@ -34,7 +34,7 @@ pub(crate) fn announce(pending: Pending) {
         Until::Now | Until::Lock(_) | Until::Token | Until::Ended(_)
     ) {
         // These are no guards.
-    } else if !world.learned.guarded {
+    } else if world.searching && !world.learned.guarded {
         world.learned.guarded = true;
         world.stop.get_or_insert(Stop::Restart);
     }
@@ -185,6 +185,9 @@ impl World {
             return;
         };
         if self.settings.allow_races && !other.frees && !how.frees {
+            if !self.searching {
+                return;
+            }
             let new = (address..address + size).filter(|&byte| self.learned.shared.insert(byte));
             if new.count() > 0 && !(how.atomic && self.settings.allow_races) {
                 self.stop.get_or_insert(Stop::Restart);
@@ -201,19 +204,26 @@ impl World {
     #[cold]
     fn look_for_loop(&mut self, place: (usize, usize), pc: usize, (sp, registers): (usize, usize)) {
         if self.spins(pc, sp, registers) {
-            let reads = std::mem::take(&mut self.me().spin.waits_for);
-            for (cell, _) in reads {
-                let address = self.cells[cell as usize].address;
-                let size = self.size_of_place(address);
-                self.learned.shared.extend(address..address + size);
+            if self.searching {
+                self.learn_loop();
             }
-            self.stop.get_or_insert(Stop::Restart);
             self.me().life = Life::Failed;
             rest();
         }
         let cell = self.place(place.0, place.1);
         let version = self.version(cell);
         self.me().spin.read(cell, version.into());
+    }
+
+    /// What the current thread has read in a loop without steps becomes steps.
+    fn learn_loop(&mut self) {
+        let reads = std::mem::take(&mut self.me().spin.waits_for);
+        for (cell, _) in reads {
+            let address = self.cells[cell as usize].address;
+            let size = self.size_of_place(address);
+            self.learned.shared.extend(address..address + size);
+        }
+        self.stop.get_or_insert(Stop::Restart);
     }
 
     /// Whether accesses to this memory are steps.

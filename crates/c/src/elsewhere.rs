@@ -68,6 +68,11 @@ impl Machine {
         match *self {}
     }
 
+    /// Ends a search.
+    pub fn end_search(&mut self) {
+        match *self {}
+    }
+
     /// Why the last search was broken off.
     pub fn stopped(&self) -> Option<Stop> {
         match *self {}

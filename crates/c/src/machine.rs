@@ -89,6 +89,7 @@ impl Machine {
             world.stop = None;
             world.forget_places();
         }
+        world.searching = true;
         (self.len, self.initial) = (0, Vec::new());
         self.guards = match world.learned.guarded || world.sections.is_some() {
             true => vec![Access::ANYTHING],
@@ -100,6 +101,12 @@ impl Machine {
             self.initial.push(broken_off());
         }
         self.live.set(Some(0));
+    }
+
+    /// Ends a search: what follows are runs that make what it found easier to read, and nothing is
+    /// learned from them.
+    pub fn end_search(&mut self) {
+        world().searching = false;
     }
 
     /// Why the last search was broken off, if the program was the reason.

@@ -238,6 +238,9 @@ pub(crate) struct World {
     pub failures: Vec<Failure>,
     pub learned: Learned,
     pub stop: Option<Stop>,
+    /// Whether a search runs, which starts again if it learns something. Runs that make a violation
+    /// easier to read do not.
+    pub searching: bool,
     /// `main` has returned, or `exit` was called.
     pub exited: bool,
     /// And no thread can go on.
@@ -325,6 +328,7 @@ impl World {
             failures: Vec::new(),
             learned: Learned::default(),
             stop: None,
+            searching: true,
             exited: false,
             finished: false,
             sections: None,
@@ -401,6 +405,9 @@ impl World {
             (known != usize::MAX && start + known > address).then_some((start, cell))
         });
         if let Some((start, cell)) = overlaps {
+            if !self.searching {
+                return cell;
+            }
             if size > 8 || self.places.get(&start).is_some_and(|&(known, _)| known > 8) {
                 let what = "accesses of different sizes to an atomic of more than eight bytes";
                 self.stop = Some(Stop::Refused(what.to_owned()));

@@ -119,7 +119,10 @@ impl Front for Native {
 
     fn learned(machine: &mut Machine) -> Result<bool, Refused> {
         match machine.stopped() {
-            None => Ok(false),
+            None => {
+                machine.end_search();
+                Ok(false)
+            }
             Some(Stop::Restart) => {
                 machine.start_again();
                 Ok(true)
@@ -127,6 +130,7 @@ impl Front for Native {
             // The limit is a bound of what was found.
             Some(Stop::OutOfTime) => {
                 machine.start_again();
+                machine.end_search();
                 Ok(false)
             }
             Some(Stop::Refused(what)) => Err(Refused::Uncontrolled(what)),

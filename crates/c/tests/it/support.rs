@@ -46,6 +46,18 @@ fn compilers() -> [String; 2] {
     [named("CC", "gcc"), named("CXX", "g++")]
 }
 
+/// The optional flags that a compiler takes. The first one keeps values that are not initialised
+/// from the program; tests have none.
+fn optional_flags(cxx: bool) -> &'static [&'static str] {
+    static TAKEN: [OnceLock<Vec<&str>>; 2] = [OnceLock::new(), OnceLock::new()];
+    TAKEN[usize::from(cxx)].get_or_init(|| {
+        let compiler = &compilers()[usize::from(cxx)];
+        let all = mazurka_c::OPTIONAL_FLAGS[1..].iter();
+        let taken = all.filter(|flags| takes(compiler, flags));
+        taken.flat_map(|flags| flags.iter().copied()).collect()
+    })
+}
+
 /// Whether a compiler takes these flags.
 fn takes(compiler: &str, flags: &[&str]) -> bool {
     let mut command = Command::new(compiler);
@@ -125,12 +137,7 @@ fn compile(name: &str, source: &str, how: &How<'_>, folder: &Path) -> PathBuf {
     let compiler = if cxx { &cpp } else { &c };
     let mut command = Command::new(compiler);
     command.arg(level).args(mazurka_c::FLAGS);
-    // The first keeps values that are not initialised from the program; tests have none.
-    for flags in &mazurka_c::OPTIONAL_FLAGS[1..] {
-        if takes(compiler, flags) {
-            command.args(*flags);
-        }
-    }
+    command.args(optional_flags(cxx));
     command.args(["-fPIC", "-c", "-o"]);
     run(command.arg(&b).arg(file).args(how.flags));
     let mut link = Command::new(compiler);
@@ -151,8 +158,43 @@ fn compile(name: &str, source: &str, how: &How<'_>, folder: &Path) -> PathBuf {
 
 /// Explores a program in a process of its own. `name` is that of its file.
 pub fn explore(name: &str, source: &str, how: How<'_>) -> Found {
-    let folder = folder();
-    let object = compile(name, source, &how, &folder);
+    Compiled::new(name, source, &how).explore(&how)
+}
+
+/// A compiled program, to be explored in several ways.
+pub struct Compiled {
+    name: String,
+    folder: PathBuf,
+    object: PathBuf,
+}
+
+impl Drop for Compiled {
+    fn drop(&mut self) {
+        // A folder that is left behind does no harm.
+        let _gone = fs::remove_dir_all(&self.folder);
+    }
+}
+
+impl Compiled {
+    /// Compiles a program. `name` is that of its file.
+    pub fn new(name: &str, source: &str, how: &How<'_>) -> Self {
+        let folder = folder();
+        let object = compile(name, source, how, &folder);
+        let name = name.to_owned();
+        Self {
+            name,
+            folder,
+            object,
+        }
+    }
+
+    /// Explores it in a process of its own.
+    pub fn explore(&self, how: &How<'_>) -> Found {
+        explore_object(&self.name, &self.object, how)
+    }
+}
+
+fn explore_object(name: &str, object: &Path, how: &How<'_>) -> Found {
     let mut worker = Command::new(std::env::current_exe().expect("this program"));
     worker.args([
         "--exact",
@@ -160,7 +202,7 @@ pub fn explore(name: &str, source: &str, how: How<'_>) -> Found {
         "--nocapture",
         "--test-threads=1",
     ]);
-    worker.env("MAZURKA_C_OBJECT", &object);
+    worker.env("MAZURKA_C_OBJECT", object);
     worker.env("MAZURKA_C_ALGORITHM", how.algorithm.unwrap_or("optimal"));
     if how.allow_races {
         worker.env("MAZURKA_C_RACES", "1");
@@ -178,7 +220,6 @@ pub fn explore(name: &str, source: &str, how: How<'_>) -> Found {
         worker.env("MAZURKA_C_NONDET", format!("{name} {least} {greatest}"));
     }
     let output = worker.output().expect("a worker");
-    fs::remove_dir_all(folder).expect("the folder goes away");
     let said = String::from_utf8_lossy(&output.stdout);
     let mut found = Found::default();
     for line in said.lines() {
