@@ -10,7 +10,11 @@ void *calloc(size_t n, size_t m) {
 void *aligned_alloc(size_t align, size_t n) { return (void *)ask(MZ_MALLOC, n, align, PC); }
 void *memalign(size_t align, size_t n) { return (void *)ask(MZ_MALLOC, n, align, PC); }
 int posix_memalign(void **p, size_t align, size_t n) {
-    *p = (void *)ask(MZ_MALLOC, n, align, PC);
+    if (align < sizeof(void *) || (align & (align - 1))) return EINVAL;
+    void *q = (void *)ask(MZ_MALLOC, n, align, PC);
+    if (!q) return ENOMEM;
+    plain(p, sizeof *p, 1, PC);
+    *p = q;
     return 0;
 }
 void free(void *p) { ask(MZ_FREE, (long)p, 0, PC); }
@@ -20,7 +24,12 @@ static void copy(char *to, const char *from, size_t n) {
 void *realloc(void *p, size_t n) {
     if (!p) return (void *)ask(MZ_MALLOC, (long)n, 16, PC);
     size_t old = (size_t)ask(MZ_SIZE, (long)p, 0, PC);
+    if (n == 0) {
+        ask(MZ_FREE, (long)p, 0, PC);
+        return 0;
+    }
     void *q = (void *)ask(MZ_MALLOC, (long)n, 16, PC);
+    if (!q) return 0;
     size_t least = old < n ? old : n;
     plain(p, least, 0, PC);
     copy(q, p, least);
@@ -104,8 +113,12 @@ char *strcat(char *to, const char *from) {
 char *strdup(const char *s) {
     size_t n = length(s, PC) + 1;
     char *to = (char *)ask(MZ_MALLOC, (long)n, 16, PC);
-    copy(to, s, n);
+    if (to) copy(to, s, n);
     return to;
+}
+static int among(const char *all, char c) {
+    while (*all && *all != c) all++;
+    return *all != 0;
 }
 char *strchr(const char *s, int c) {
     for (length(s, PC);; s++) {
@@ -116,38 +129,148 @@ char *strchr(const char *s, int c) {
 
 /* ---- output: it is told where steps are told, and goes nowhere ---- */
 
+int __vsnprintf_chk(char *, size_t, int, size_t, const char *, va_list);
+
+/* Announces what a format reads and writes through pointers. A format with numbers of arguments
+   (`%1$s`) is not looked into. */
+static void announce_texts(const char *f, va_list given, const void *pc) {
+    va_list all;
+    va_copy(all, given);
+    for (; *f; f++) {
+        if (*f != '%') continue;
+        int precision = -1, longs = 0, size_sized = 0;
+        while (*++f && among("-+ #0'", *f)) {}
+        if (*f == '*') (void)va_arg(all, int), f++;
+        while (*f >= '0' && *f <= '9') f++;
+        if (*f == '$') break;
+        if (*f == '.') {
+            precision = 0;
+            if (*++f == '*') precision = va_arg(all, int), f++;
+            while (*f >= '0' && *f <= '9') precision = 10 * precision + *f++ - '0';
+        }
+        for (; *f && among("hlqjztL", *f); f++) {
+            if (*f == 'l' || *f == 'q') longs++;
+            if (*f == 'j' || *f == 'z' || *f == 't') size_sized = 1;
+            if (*f == 'L') longs = 3;
+        }
+        if (*f == '%' || *f == 'm') continue;
+        if (!*f) break;
+        if (*f == 's' && !longs) {
+            const char *text = va_arg(all, const char *);
+            if (!text) continue;
+            size_t n = 0;
+            plain(text, 1, 0, pc);
+            while ((precision < 0 || n < (size_t)precision) && text[n]) n++;
+            plain(text, precision < 0 || n < (size_t)precision ? n + 1 : n, 0, pc);
+        } else if (among("aAeEfFgG", *f)) {
+            if (longs == 3) (void)va_arg(all, long double);
+            else (void)va_arg(all, double);
+        } else if (*f == 'n') {
+            plain(va_arg(all, void *), longs || size_sized ? 8 : 4, 1, pc);
+        } else if (*f == 'p' || *f == 's' || longs || size_sized) {
+            (void)va_arg(all, long);
+        } else {
+            (void)va_arg(all, int);
+        }
+    }
+    va_end(all);
+}
+
+/* As `vsnprintf`, with the accesses announced. */
+static int to_memory(char *to, size_t room, const char *format, va_list all, const void *pc) {
+    va_list again;
+    length(format, pc);
+    announce_texts(format, all, pc);
+    va_copy(again, all);
+    int n = __vsnprintf_chk(0, 0, 0, ~(size_t)0, format, again);
+    va_end(again);
+    if (room == 0 || n < 0) return n;
+    plain(to, (size_t)n < room ? (size_t)n + 1 : room, 1, pc);
+    return __vsnprintf_chk(to, room, 0, ~(size_t)0, format, all);
+}
+#define TO_MEMORY(room) \
+    va_list all; va_start(all, format); int n = to_memory(to, room, format, all, PC); va_end(all); return n;
+#define NO_LIMIT ((size_t)0x7fffffff)
+int vsnprintf(char *to, size_t n, const char *format, va_list all) {
+    return to_memory(to, n, format, all, PC);
+}
+int vsprintf(char *to, const char *format, va_list all) {
+    return to_memory(to, NO_LIMIT, format, all, PC);
+}
+int snprintf(char *to, size_t size, const char *format, ...) { TO_MEMORY(size) }
+int sprintf(char *to, const char *format, ...) { TO_MEMORY(NO_LIMIT) }
+
 static int print(const char *text, size_t n, const void *pc) {
     ask(MZ_PRINT, (long)text, (long)n, pc);
     return (int)n;
 }
+static void only_output(FILE *f, const char *name, const void *pc) {
+    if (f != stdout && f != stderr) fail(MZ_REFUSED, name, pc);
+}
+/* Room for a text: this, if it is large enough, or a block. */
+enum { SMALL = 512 };
+static char *room(size_t n, char *small, const void *pc) {
+    if (n <= SMALL) return small;
+    char *block = (char *)ask(MZ_MALLOC, (long)n, 16, pc);
+    if (!block) fail(MZ_REFUSED, "printing a text for which there is no memory", pc);
+    return block;
+}
 static int formatted(FILE *f, const char *format, va_list all, const void *pc) {
-    char text[1024];
-    if (f != stdout && f != stderr) fail(MZ_REFUSED, "fprintf to a file", pc);
-    int n = vsnprintf(text, sizeof text, format, all);
-    return print(text, n < 0 ? 0 : (size_t)n < sizeof text ? (size_t)n : sizeof text - 1, pc);
+    only_output(f, "`fprintf` to a file", pc);
+    length(format, pc);
+    announce_texts(format, all, pc);
+    va_list again;
+    va_copy(again, all);
+    int n = __vsnprintf_chk(0, 0, 0, ~(size_t)0, format, again);
+    va_end(again);
+    if (n < 0) return n;
+    char small[SMALL], *text = room((size_t)n + 1, small, pc);
+    __vsnprintf_chk(text, (size_t)n + 1, 0, ~(size_t)0, format, all);
+    print(text, (size_t)n, pc);
+    if (text != small) ask(MZ_FREE, (long)text, 0, pc);
+    return n;
 }
 #define FORMATTED(f) \
     va_list all; va_start(all, format); int n = formatted(f, format, all, PC); va_end(all); return n;
 int printf(const char *format, ...) { FORMATTED(stdout) }
-int __printf_chk(int flag, const char *format, ...) { (void)flag; FORMATTED(stdout) }
 int fprintf(FILE *f, const char *format, ...) { FORMATTED(f) }
-int __fprintf_chk(FILE *f, int flag, const char *format, ...) { (void)flag; FORMATTED(f) }
 int vprintf(const char *format, va_list all) { return formatted(stdout, format, all, PC); }
 int vfprintf(FILE *f, const char *format, va_list all) { return formatted(f, format, all, PC); }
-int puts(const char *s) { return print(s, length(s, PC), PC); }
-int putchar(int c) { char one = (char)c; print(&one, 1, PC); return c; }
-int fputc(int c, FILE *f) { char one = (char)c; (void)f; print(&one, 1, PC); return c; }
-int putc(int c, FILE *f) { char one = (char)c; (void)f; print(&one, 1, PC); return c; }
+/* A text and the end of its line, as one. */
+static int line(const char *s, const char *rest, const void *pc) {
+    size_t n = length(s, pc), m = 0;
+    while (rest[m]) m++;
+    char small[SMALL], *text = room(n + m, small, pc);
+    copy(text, s, n);
+    copy(text + n, rest, m);
+    print(text, n + m, pc);
+    if (text != small) ask(MZ_FREE, (long)text, 0, pc);
+    return (int)(n + m);
+}
+int puts(const char *s) { return line(s, "\n", PC); }
+static int put_one(int c, FILE *f, const void *pc) {
+    char one = (char)c;
+    only_output(f, "`fputc` to a file", pc);
+    print(&one, 1, pc);
+    return (unsigned char)c;
+}
+int putchar(int c) { return put_one(c, stdout, PC); }
+int fputc(int c, FILE *f) { return put_one(c, f, PC); }
+int putc(int c, FILE *f) { return put_one(c, f, PC); }
 int fputs(const char *s, FILE *f) {
-    if (f != stdout && f != stderr) fail(MZ_REFUSED, "fputs to a file", PC);
+    only_output(f, "`fputs` to a file", PC);
     return print(s, length(s, PC), PC);
 }
 size_t fwrite(const void *p, size_t n, size_t m, FILE *f) {
-    if (f != stdout && f != stderr) fail(MZ_REFUSED, "fwrite to a file", PC);
+    only_output(f, "`fwrite` to a file", PC);
+    plain(p, n * m, 0, PC);
     print(p, n * m, PC);
     return m;
 }
-void perror(const char *s) { if (s) print(s, length(s, PC), PC); }
+void perror(const char *s) {
+    int is = errno;
+    line(s ? s : "", is ? ": an error\n" : ": no error\n", PC);
+}
 int fflush(FILE *f) { (void)f; return 0; }
 void setbuf(FILE *f, char *b) { (void)f; (void)b; }
 int setvbuf(FILE *f, char *b, int m, size_t n) { (void)f; (void)b; (void)m; (void)n; return 0; }
@@ -160,22 +283,51 @@ _Noreturn void __assert_fail(const char *e, const char *file, unsigned line, con
 }
 _Noreturn void abort(void) { fail(MZ_ABORT, "abort", PC); }
 _Noreturn void __stack_chk_fail(void) { fail(MZ_ABORT, "a stack buffer is overrun", PC); }
-int atexit(void (*f)(void)) { (void)f; return 0; }
-int __cxa_atexit(void (*f)(void *), void *x, void *d) { (void)f; (void)x; (void)d; return 0; }
+/* Functions that run when the program ends, and when a thread does: the last one first. */
+int __cxa_atexit(void (*f)(void *), void *x, void *d) {
+    (void)d;
+    ask(MZ_AT_EXIT, (long)f, (long)x, PC);
+    return 0;
+}
+int atexit(void (*f)(void)) {
+    ask(MZ_AT_EXIT, (long)f, 0, PC);
+    return 0;
+}
 int __cxa_thread_atexit(void (*f)(void *), void *x, void *d) {
-    (void)f; (void)x; (void)d;
-    fail(MZ_REFUSED, "a thread-local object with a destructor", PC);
+    (void)d;
+    ask(MZ_AT_THREAD_END, (long)f, (long)x, PC);
+    return 0;
 }
 int __cxa_thread_atexit_impl(void (*f)(void *), void *x, void *d) {
-    (void)f; (void)x; (void)d;
-    fail(MZ_REFUSED, "a thread-local object with a destructor", PC);
+    (void)d;
+    ask(MZ_AT_THREAD_END, (long)f, (long)x, PC);
+    return 0;
+}
+static void run_last(unsigned list) {
+    void (*f)(void *);
+    while ((f = (void (*)(void *))ask(MZ_LAST_FUNCTION, list, 0, PC))) {
+        f((void *)ask(MZ_TAKE_LAST, list, 0, PC));
+    }
+}
+__attribute__((visibility("default"))) void mazurka_program_ends(void) {
+    run_last(0);
+    run_last(1);
+}
+__attribute__((visibility("default"))) void mazurka_thread_ends(void) {
+    run_last(0);
+    run_key_destructors();
+}
+_Noreturn void exit(int status) {
+    mazurka_program_ends();
+    ask(MZ_EXIT, status, 0, PC);
+    __builtin_unreachable();
 }
 #define EXIT(name)                        \
     _Noreturn void name(int status) {     \
         ask(MZ_EXIT, status, 0, PC);      \
         __builtin_unreachable();          \
     }
-EXIT(exit) EXIT(_exit) EXIT(_Exit) EXIT(quick_exit)
+EXIT(_exit) EXIT(_Exit) EXIT(quick_exit)
 
 /* ---- SV-COMP ---- */
 
@@ -190,16 +342,26 @@ NONDET(char, char) NONDET(uchar, unsigned char) NONDET(short, short)
 NONDET(ushort, unsigned short) NONDET(int, int) NONDET(uint, unsigned)
 NONDET(long, long) NONDET(ulong, unsigned long) NONDET(longlong, long long)
 NONDET(ulonglong, unsigned long long) NONDET(unsigned, unsigned) NONDET(size_t, size_t)
-int rand(void) { fail(MZ_REFUSED, "rand: take __VERIFIER_nondet_int and --nondet", PC); }
+int rand(void) { fail(MZ_REFUSED, "`rand`: take __VERIFIER_nondet_int and --nondet", PC); }
 
-/* ---- time stands still ---- */
+/* ---- the clock of the thread ---- */
 
-time_t time(time_t *t) { if (t) *t = 0; return 0; }
-clock_t clock(void) { return 0; }
-int clock_gettime(clockid_t c, struct timespec *t) { (void)c; *t = (struct timespec){0, 0}; return 0; }
+time_t time(time_t *t) {
+    time_t now = ask(MZ_NOW, 0, 0, PC) / 1000000000L;
+    if (t) *t = now;
+    return now;
+}
+clock_t clock(void) { return ask(MZ_NOW, 0, 0, PC) / 1000; }
+int clock_gettime(clockid_t c, struct timespec *t) {
+    (void)c;
+    long now = ask(MZ_NOW, 0, 0, PC);
+    *t = (struct timespec){now / 1000000000L, now % 1000000000L};
+    return 0;
+}
 int gettimeofday(struct timeval *t, void *z) {
     (void)z;
-    if (t) ((long *)t)[0] = ((long *)t)[1] = 0;
+    long now = ask(MZ_NOW, 0, 0, PC);
+    if (t) ((long *)t)[0] = now / 1000000000L, ((long *)t)[1] = now % 1000000000L / 1000;
     return 0;
 }
 char *getenv(const char *n) { (void)n; return 0; }
@@ -212,6 +374,9 @@ char __libc_single_threaded = 0;
     long refused_##name(void) __asm__(#name);        \
     long refused_##name(void) { fail(MZ_REFUSED, "`" #name "`", PC); }
 REFUSED(open) REFUSED(close) REFUSED(read) REFUSED(writev) REFUSED(lseek)
-REFUSED(ioctl) REFUSED(poll) REFUSED(fstat) REFUSED(syscall) REFUSED(arc4random)
+REFUSED(ioctl) REFUSED(poll) REFUSED(fstat) REFUSED(arc4random)
 REFUSED(getentropy) REFUSED(fopen) REFUSED(fclose) REFUSED(fileno) REFUSED(secure_getenv)
+REFUSED(getc) REFUSED(ungetc) REFUSED(getwc) REFUSED(ungetwc) REFUSED(putwc) REFUSED(fread)
+REFUSED(fseeko64) REFUSED(ftello64) REFUSED(fdopen) REFUSED(fopen64) REFUSED(fstat64)
+REFUSED(lseek64) REFUSED(write) REFUSED(iconv) REFUSED(iconv_open) REFUSED(iconv_close)
 int get_nprocs(void) { return 4; }

@@ -18,8 +18,8 @@
 
 #define PC __builtin_return_address(0)
 /* Where the stack of the program ends while a function here runs for it. */
-#ifdef MZ_NO_SPIN
-#define SP NULL
+#ifdef MZ_USES_REGISTERS
+#define SP NULL /* The runtime looks at its frames here as well. */
 #else
 #define SP __builtin_dwarf_cfa()
 #endif
@@ -106,6 +106,11 @@ enum { COMPARE = 7 };
         table[MZ_failure] = (failure);                               \
     } while (0)
 
+/* Whether what a compare-exchange expects is on the stack of the thread: the accesses to it are
+   not instrumented. */
+#define ON_STACK(c, sp) \
+    ((uintptr_t)(c) - (uintptr_t)((sp) ? (sp) : __builtin_frame_address(0)) < 8u << 20)
+
 #define ATOMIC(bits, T)                                                                        \
     T __tsan_atomic##bits##_load(const volatile T *a, int order) {                             \
         mz_turn(a, sizeof(T) << 8 | LOAD, order, PC, SP);                                                \
@@ -122,6 +127,7 @@ enum { COMPARE = 7 };
     }                                                                                          \
     static int cas##bits(volatile T *a, T *c, T v, int order, int failure, const void *pc,     \
                        const void *sp) {                                                       \
+        if (!ON_STACK(c, sp)) plain(c, sizeof(T), 0, pc);                                      \
         GIVE(v, *c, failure);                                                                  \
         mz_turn(a, sizeof(T) << 8 | COMPARE << 4 | UPDATE, order, pc, sp);                                              \
         T old = *a;                                                                            \
@@ -131,6 +137,7 @@ enum { COMPARE = 7 };
             return 1;                                                                          \
         }                                                                                      \
         did(a, sizeof(T), (int64_t)old, (int64_t)old, 0);                                      \
+        if (!ON_STACK(c, sp)) plain(c, sizeof(T), 1, pc);                                      \
         *c = old;                                                                              \
         return 0;                                                                              \
     }                                                                                          \
@@ -170,8 +177,115 @@ ATOMIC(16, uint16_t)
 ATOMIC(32, uint32_t)
 ATOMIC(64, uint64_t)
 
+/* Atomics of more than eight bytes: what is not in one register is copied. */
+static void move_bytes(volatile char *to, const volatile char *from, size_t n) {
+    for (size_t i = 0; i < n; i++) to[i] = from[i];
+}
+static int same_bytes(const volatile char *a, const volatile char *b, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (a[i] != b[i]) return 0;
+    return 1;
+}
+static void big_load(size_t n, const volatile void *a, void *to, int order, const void *pc,
+                     const void *sp) {
+    mz_turn(a, n << 8 | LOAD, order, pc, sp);
+    move_bytes(to, a, n);
+    did(a, n, 0, 0, 0);
+}
+static void big_store(size_t n, volatile void *a, const void *v, int order, const void *pc,
+                      const void *sp) {
+    mz_turn(a, n << 8 | STORE, order, pc, sp);
+    int same = same_bytes(a, v, n);
+    move_bytes(a, v, n);
+    did(a, n, 0, !same, 1);
+}
+static void big_exchange(size_t n, volatile void *a, const void *v, void *to, int order,
+                         const void *pc, const void *sp) {
+    mz_turn(a, n << 8 | UPDATE, order, pc, sp);
+    int same = same_bytes(a, v, n);
+    for (size_t i = 0; i < n; i++) {
+        char old = ((volatile char *)a)[i];
+        ((volatile char *)a)[i] = ((const char *)v)[i];
+        ((char *)to)[i] = old;
+    }
+    did(a, n, 0, !same, 1);
+}
+static int big_cas(size_t n, volatile void *a, void *c, const void *v, int order, const void *pc,
+                   const void *sp) {
+    mz_turn(a, n << 8 | COMPARE << 4 | UPDATE, order, pc, sp);
+    if (same_bytes(a, c, n)) {
+        int same = same_bytes(a, v, n);
+        move_bytes(a, v, n);
+        did(a, n, 0, !same, 1);
+        return 1;
+    }
+    did(a, n, 0, 0, 0);
+    if (!ON_STACK(c, sp)) plain(c, n, 1, pc);
+    move_bytes(c, a, n);
+    return 0;
+}
+#define BIG(name) __asm__("__atomic_" #name)
+void any_load(size_t n, const volatile void *a, void *to, int order) BIG(load);
+void any_load(size_t n, const volatile void *a, void *to, int order) {
+    big_load(n, a, to, order, PC, SP);
+}
+void any_store(size_t n, volatile void *a, const void *v, int order) BIG(store);
+void any_store(size_t n, volatile void *a, const void *v, int order) {
+    big_store(n, a, v, order, PC, SP);
+}
+void any_exchange(size_t n, volatile void *a, const void *v, void *to, int order) BIG(exchange);
+void any_exchange(size_t n, volatile void *a, const void *v, void *to, int order) {
+    big_exchange(n, a, v, to, order, PC, SP);
+}
+int any_cas(size_t n, volatile void *a, void *c, const void *v, int order, int failure)
+    BIG(compare_exchange);
+int any_cas(size_t n, volatile void *a, void *c, const void *v, int order, int failure) {
+    (void)failure;
+    return big_cas(n, a, c, v, order, PC, SP);
+}
+typedef unsigned __int128 wide;
+#define WIDE(load, store, exchange, cas)                                                       \
+    wide load##_(const volatile wide *a, int order) __asm__(#load);                            \
+    wide load##_(const volatile wide *a, int order) {                                          \
+        wide old;                                                                              \
+        big_load(16, a, &old, order, PC, SP);                                                  \
+        return old;                                                                            \
+    }                                                                                          \
+    void store##_(volatile wide *a, wide v, int order) __asm__(#store);                        \
+    void store##_(volatile wide *a, wide v, int order) { big_store(16, a, &v, order, PC, SP); }\
+    wide exchange##_(volatile wide *a, wide v, int order) __asm__(#exchange);                  \
+    wide exchange##_(volatile wide *a, wide v, int order) {                                    \
+        wide old;                                                                              \
+        big_exchange(16, a, &v, &old, order, PC, SP);                                          \
+        return old;                                                                            \
+    }                                                                                          \
+    int cas##_(volatile wide *a, wide *c, wide v, int order, int failure) __asm__(#cas);       \
+    int cas##_(volatile wide *a, wide *c, wide v, int order, int failure) {                    \
+        (void)failure;                                                                         \
+        return big_cas(16, a, c, &v, order, PC, SP);                                           \
+    }
+WIDE(__atomic_load_16, __atomic_store_16, __atomic_exchange_16, __atomic_compare_exchange_16)
+WIDE(__tsan_atomic128_load, __tsan_atomic128_store, __tsan_atomic128_exchange,
+     __tsan_atomic128_compare_exchange_strong)
+void __atomic_feraiseexcept(int excepts) { (void)excepts; }
+
 void __tsan_atomic_thread_fence(int order) { mz_turn(0, FENCE, order, PC, SP); }
 void __tsan_atomic_signal_fence(int order) { (void)order; }
+
+/* ---- time: each thread has a clock, which moves when it sleeps or a wait times out ---- */
+
+static long in_ns(const struct timespec *t) {
+    return t ? t->tv_sec * 1000000000L + t->tv_nsec : 0;
+}
+/* The result of a wait until a time. */
+static long waited(long result, const struct timespec *t, const void *pc) {
+    if (result == ETIMEDOUT) ask(MZ_LATER, in_ns(t), 0, pc);
+    return result;
+}
+static int pass(long ns, const void *pc) {
+    if (ns > 0) ask(MZ_LATER, ns, 1, pc);
+    return 0;
+}
 
 /* ---- what `ask` and `turn` are asked for; the numbers are those of calls.rs ---- */
 
@@ -207,12 +321,11 @@ static int mutex_lock(pthread_mutex_t *m, unsigned how, const void *pc) {
 int pthread_mutex_lock(pthread_mutex_t *m) { return mutex_lock(m, MZ_MUTEX_LOCK, PC); }
 int pthread_mutex_trylock(pthread_mutex_t *m) { return mutex_lock(m, MZ_MUTEX_TRYLOCK, PC); }
 int pthread_mutex_timedlock(pthread_mutex_t *m, const struct timespec *t) {
-    (void)t;
-    return mutex_lock(m, MZ_MUTEX_TIMEDLOCK, PC);
+    return waited(mutex_lock(m, MZ_MUTEX_TIMEDLOCK, PC), t, PC);
 }
 int pthread_mutex_clocklock(pthread_mutex_t *m, clockid_t c, const struct timespec *t) {
-    (void)c; (void)t;
-    return mutex_lock(m, MZ_MUTEX_TIMEDLOCK, PC);
+    (void)c;
+    return waited(mutex_lock(m, MZ_MUTEX_TIMEDLOCK, PC), t, PC);
 }
 int pthread_mutex_unlock(pthread_mutex_t *m) { return mutex_lock(m, MZ_MUTEX_UNLOCK, PC); }
 
@@ -234,13 +347,12 @@ int pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m) {
     return ask(MZ_COND_WAIT, (long)c, (long)m, PC);
 }
 int pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m, const struct timespec *t) {
-    (void)t;
-    return ask(MZ_COND_TIMEDWAIT, (long)c, (long)m, PC);
+    return waited(ask(MZ_COND_TIMEDWAIT, (long)c, (long)m, PC), t, PC);
 }
 int pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t k,
                            const struct timespec *t) {
-    (void)k; (void)t;
-    return ask(MZ_COND_TIMEDWAIT, (long)c, (long)m, PC);
+    (void)k;
+    return waited(ask(MZ_COND_TIMEDWAIT, (long)c, (long)m, PC), t, PC);
 }
 int pthread_cond_signal(pthread_cond_t *c) { return ask(MZ_COND_SIGNAL, (long)c, 0, PC); }
 int pthread_cond_broadcast(pthread_cond_t *c) { return ask(MZ_COND_BROADCAST, (long)c, 0, PC); }
@@ -257,6 +369,25 @@ int pthread_rwlock_rdlock(pthread_rwlock_t *l) { return ask(MZ_RW_READ, (long)l,
 int pthread_rwlock_wrlock(pthread_rwlock_t *l) { return ask(MZ_RW_WRITE, (long)l, 0, PC); }
 int pthread_rwlock_tryrdlock(pthread_rwlock_t *l) { return ask(MZ_RW_TRYREAD, (long)l, 0, PC); }
 int pthread_rwlock_trywrlock(pthread_rwlock_t *l) { return ask(MZ_RW_TRYWRITE, (long)l, 0, PC); }
+/* The time is over at once, or never. */
+static int rw_timed(pthread_rwlock_t *l, unsigned waits, unsigned tries, const void *pc) {
+    if (ask(MZ_CHOOSE, 0, 2, pc) == 0) return ask(waits, (long)l, 0, pc);
+    return ask(tries, (long)l, 0, pc) ? ETIMEDOUT : 0;
+}
+int pthread_rwlock_timedrdlock(pthread_rwlock_t *l, const struct timespec *t) {
+    return waited(rw_timed(l, MZ_RW_READ, MZ_RW_TRYREAD, PC), t, PC);
+}
+int pthread_rwlock_timedwrlock(pthread_rwlock_t *l, const struct timespec *t) {
+    return waited(rw_timed(l, MZ_RW_WRITE, MZ_RW_TRYWRITE, PC), t, PC);
+}
+int pthread_rwlock_clockrdlock(pthread_rwlock_t *l, clockid_t c, const struct timespec *t) {
+    (void)c;
+    return waited(rw_timed(l, MZ_RW_READ, MZ_RW_TRYREAD, PC), t, PC);
+}
+int pthread_rwlock_clockwrlock(pthread_rwlock_t *l, clockid_t c, const struct timespec *t) {
+    (void)c;
+    return waited(rw_timed(l, MZ_RW_WRITE, MZ_RW_TRYWRITE, PC), t, PC);
+}
 int pthread_rwlock_unlock(pthread_rwlock_t *l) { return ask(MZ_RW_UNLOCK, (long)l, 0, PC); }
 
 int pthread_spin_init(pthread_spinlock_t *l, int s) {
@@ -286,12 +417,17 @@ static int through_errno(long result) {
 }
 int sem_trywait(sem_t *s) { return through_errno(ask(MZ_SEM_TRYWAIT, (long)s, 0, PC)); }
 int sem_timedwait(sem_t *s, const struct timespec *t) {
-    (void)t;
-    return through_errno(ask(MZ_SEM_TIMEDWAIT, (long)s, 0, PC));
+    return through_errno(waited(ask(MZ_SEM_TIMEDWAIT, (long)s, 0, PC), t, PC));
+}
+int sem_clockwait(sem_t *s, clockid_t c, const struct timespec *t) {
+    (void)c;
+    return through_errno(waited(ask(MZ_SEM_TIMEDWAIT, (long)s, 0, PC), t, PC));
 }
 int sem_post(sem_t *s) { return ask(MZ_SEM_POST, (long)s, 0, PC); }
 int sem_getvalue(sem_t *s, int *value) {
-    *value = (int)ask(MZ_SEM_VALUE, (long)s, 0, PC);
+    int is = (int)ask(MZ_SEM_VALUE, (long)s, 0, PC);
+    plain(value, sizeof *value, 1, PC);
+    *value = is;
     return 0;
 }
 
@@ -309,9 +445,15 @@ int pthread_barrier_wait(pthread_barrier_t *b) {
 }
 
 /* 0: not begun, 1: being run, 2: done; the runtime lets one thread through. */
+static void give_up(int **open) {
+    if (*open) ask(MZ_ONCE_ABORT, (long)*open, 0, PC);
+}
 static int once(int *o, void (*f)(void), const void *pc) {
     if (ask(MZ_ONCE_ENTER, (long)o, 0, pc)) {
+        /* An exception may leave the function. */
+        __attribute__((cleanup(give_up))) int *open = o;
         f();
+        open = 0;
         ask(MZ_ONCE_LEAVE, (long)o, 0, pc);
     }
     return 0;
@@ -326,7 +468,7 @@ void __cxa_guard_abort(int64_t *g) { ask(MZ_ONCE_ABORT, (long)g, 0, PC); }
 
 /* ---- threads ---- */
 
-void mazurka_destructors(void);
+void mazurka_thread_ends(void);
 
 int pthread_create(pthread_t *t, const pthread_attr_t *a, void *(*f)(void *), void *x) {
     long detached = a ? *(const int *)a : 0;
@@ -348,7 +490,7 @@ int pthread_detach(pthread_t t) { return ask(MZ_DETACH, (long)t, 0, PC); }
 pthread_t pthread_self(void) { return (pthread_t)ask(MZ_SELF, 0, 0, PC); }
 int pthread_equal(pthread_t a, pthread_t b) { return a == b; }
 _Noreturn void pthread_exit(void *result) {
-    mazurka_destructors();
+    mazurka_thread_ends();
     ask(MZ_EXIT_THREAD, (long)result, 0, PC);
     __builtin_unreachable();
 }
@@ -361,16 +503,20 @@ int pthread_setcancelstate(int s, int *old) { (void)s; if (old) *old = 0; return
 int pthread_setname_np(pthread_t t, const char *n) { (void)t; (void)n; return 0; }
 int pthread_setconcurrency(int n) { (void)n; return 0; }
 int sched_yield(void) { return 0; }
-unsigned sleep(unsigned s) { (void)s; return 0; }
-int usleep(unsigned s) { (void)s; return 0; }
-int nanosleep(const struct timespec *a, struct timespec *b) { (void)a; (void)b; return 0; }
+unsigned sleep(unsigned s) { return pass(s * 1000000000L, PC); }
+int usleep(unsigned s) { return pass(s * 1000L, PC); }
+int nanosleep(const struct timespec *a, struct timespec *b) { (void)b; return pass(in_ns(a), PC); }
 int clock_nanosleep(clockid_t c, int f, const struct timespec *a, struct timespec *b) {
-    (void)c; (void)f; (void)a; (void)b;
+    (void)c; (void)b;
+    if (f) ask(MZ_LATER, in_ns(a), 0, PC);
+    else pass(in_ns(a), PC);
     return 0;
 }
 
 int pthread_key_create(pthread_key_t *k, void (*d)(void *)) {
-    *k = (pthread_key_t)ask(MZ_KEY_CREATE, (long)d, 0, PC);
+    pthread_key_t made = (pthread_key_t)ask(MZ_KEY_CREATE, (long)d, 0, PC);
+    plain(k, sizeof *k, 1, PC);
+    *k = made;
     return 0;
 }
 int pthread_key_delete(pthread_key_t k) { (void)k; return 0; }
@@ -378,8 +524,8 @@ int pthread_setspecific(pthread_key_t k, const void *v) {
     return ask(MZ_KEY_SET, (long)k, (long)v, PC);
 }
 void *pthread_getspecific(pthread_key_t k) { return (void *)ask(MZ_KEY_GET, (long)k, 0, PC); }
-/* Runs where a thread ends: destructors of its keys, as long as there are values. */
-__attribute__((visibility("default"))) void mazurka_destructors(void) {
+/* Where a thread ends: destructors of its keys, as long as there are values. */
+static void run_key_destructors(void) {
     for (int round = 0; round < 4; round++) {
         int any = 0;
         for (long k = 0; k < 1024; k++) {
@@ -392,6 +538,27 @@ __attribute__((visibility("default"))) void mazurka_destructors(void) {
             any = 1;
         }
         if (!any) break;
+    }
+}
+
+/* ---- futexes, which parts of the C++ library wait by ---- */
+
+long syscall(long number, ...) {
+    va_list all;
+    va_start(all, number);
+    int *word = va_arg(all, int *), op = va_arg(all, int), value = va_arg(all, int);
+    const struct timespec *time = va_arg(all, const struct timespec *);
+    va_end(all);
+    if (number != 202) fail(MZ_REFUSED, "`syscall`", PC);
+    switch (op & 127) {
+        case 0: /* wait, for a time */
+        case 9: { /* wait, until a time */
+            long result = ask(time ? MZ_FUTEX_TIMEDWAIT : MZ_FUTEX_WAIT, (long)word, value, PC);
+            if (result == ETIMEDOUT && (op & 127) == 0) pass(in_ns(time), PC);
+            return through_errno((op & 127) == 0 ? result : waited(result, time, PC));
+        }
+        case 1: return ask(MZ_FUTEX_WAKE, (long)word, value, PC);
+        default: fail(MZ_REFUSED, "an operation of `futex`", PC);
     }
 }
 
@@ -417,19 +584,22 @@ int thrd_create(thrd_t *t, thrd_start_t f, void *x) {
 }
 int thrd_join(thrd_t t, int *result) {
     long value = ask(MZ_JOIN, (long)t, 0, PC);
-    if (result) *result = (int)value;
+    if (result) {
+        plain(result, sizeof *result, 1, PC);
+        *result = (int)value;
+    }
     return thrd_success;
 }
 int thrd_detach(thrd_t t) { ask(MZ_DETACH, (long)t, 0, PC); return thrd_success; }
 thrd_t thrd_current(void) { return (thrd_t)ask(MZ_SELF, 0, 0, PC); }
 int thrd_equal(thrd_t a, thrd_t b) { return a == b; }
 _Noreturn void thrd_exit(int result) {
-    mazurka_destructors();
+    mazurka_thread_ends();
     ask(MZ_EXIT_THREAD, result, 0, PC);
     __builtin_unreachable();
 }
 void thrd_yield(void) {}
-int thrd_sleep(const struct timespec *a, struct timespec *b) { (void)a; (void)b; return 0; }
+int thrd_sleep(const struct timespec *a, struct timespec *b) { (void)b; return pass(in_ns(a), PC); }
 static int thrd_of(long result) {
     return result == 0 ? thrd_success : result == EBUSY ? thrd_busy
          : result == ETIMEDOUT ? thrd_timedout : thrd_error;
@@ -445,16 +615,14 @@ void mtx_destroy(mtx_t *m) { ask(MZ_MUTEX_DESTROY, (long)m, 0, PC); }
 int mtx_lock(mtx_t *m) { return thrd_of(mutex_lock((void *)m, MZ_MUTEX_LOCK, PC)); }
 int mtx_trylock(mtx_t *m) { return thrd_of(mutex_lock((void *)m, MZ_MUTEX_TRYLOCK, PC)); }
 int mtx_timedlock(mtx_t *m, const struct timespec *t) {
-    (void)t;
-    return thrd_of(mutex_lock((void *)m, MZ_MUTEX_TIMEDLOCK, PC));
+    return thrd_of(waited(mutex_lock((void *)m, MZ_MUTEX_TIMEDLOCK, PC), t, PC));
 }
 int mtx_unlock(mtx_t *m) { return thrd_of(mutex_lock((void *)m, MZ_MUTEX_UNLOCK, PC)); }
 int cnd_init(cnd_t *c) { plain(c, sizeof *c, 1, PC); return thrd_success; }
 void cnd_destroy(cnd_t *c) { (void)c; }
 int cnd_wait(cnd_t *c, mtx_t *m) { return thrd_of(ask(MZ_COND_WAIT, (long)c, (long)m, PC)); }
 int cnd_timedwait(cnd_t *c, mtx_t *m, const struct timespec *t) {
-    (void)t;
-    return thrd_of(ask(MZ_COND_TIMEDWAIT, (long)c, (long)m, PC));
+    return thrd_of(waited(ask(MZ_COND_TIMEDWAIT, (long)c, (long)m, PC), t, PC));
 }
 int cnd_signal(cnd_t *c) { return thrd_of(ask(MZ_COND_SIGNAL, (long)c, 0, PC)); }
 int cnd_broadcast(cnd_t *c) { return thrd_of(ask(MZ_COND_BROADCAST, (long)c, 0, PC)); }

@@ -34,7 +34,7 @@ pub(crate) fn announce(pending: Pending) {
         Until::Now | Until::Lock(_) | Until::Token | Until::Ended(_)
     ) {
         // These are no guards.
-    } else if !world.learned.guarded {
+    } else if world.searching && !world.learned.guarded {
         world.learned.guarded = true;
         world.stop.get_or_insert(Stop::Restart);
     }
@@ -151,11 +151,11 @@ impl World {
 
     /// Whether the current thread is in a loop that changes nothing.
     pub fn spins(&mut self, pc: usize, sp: usize, registers: usize) -> bool {
-        let thread = self.me();
-        let top = thread.top;
+        let top = self.me().top;
+        // The frames of the shim count where it keeps values of the program (`MZ_USES_REGISTERS`).
+        let sp = if sp == 0 { registers } else { sp };
         let size = top.wrapping_sub(sp);
-        // Without it nothing is known of the stack (`MZ_NO_SPIN`).
-        if sp == 0 || size > top || self.in_section {
+        if size > top || self.in_section {
             return false;
         }
         let thread = self.me();
@@ -185,6 +185,9 @@ impl World {
             return;
         };
         if self.settings.allow_races && !other.frees && !how.frees {
+            if !self.searching {
+                return;
+            }
             let new = (address..address + size).filter(|&byte| self.learned.shared.insert(byte));
             if new.count() > 0 && !(how.atomic && self.settings.allow_races) {
                 self.stop.get_or_insert(Stop::Restart);
@@ -201,19 +204,26 @@ impl World {
     #[cold]
     fn look_for_loop(&mut self, place: (usize, usize), pc: usize, (sp, registers): (usize, usize)) {
         if self.spins(pc, sp, registers) {
-            let reads = std::mem::take(&mut self.me().spin.waits_for);
-            for (cell, _) in reads {
-                let address = self.cells[cell as usize].address;
-                let size = self.size_of_place(address);
-                self.learned.shared.extend(address..address + size);
+            if self.searching {
+                self.learn_loop();
             }
-            self.stop.get_or_insert(Stop::Restart);
             self.me().life = Life::Failed;
             rest();
         }
         let cell = self.place(place.0, place.1);
         let version = self.version(cell);
         self.me().spin.read(cell, version.into());
+    }
+
+    /// What the current thread has read in a loop without steps becomes steps.
+    fn learn_loop(&mut self) {
+        let reads = std::mem::take(&mut self.me().spin.waits_for);
+        for (cell, _) in reads {
+            let address = self.cells[cell as usize].address;
+            let size = self.size_of_place(address);
+            self.learned.shared.extend(address..address + size);
+        }
+        self.stop.get_or_insert(Stop::Restart);
     }
 
     /// Whether accesses to this memory are steps.

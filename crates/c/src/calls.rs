@@ -44,6 +44,8 @@ numbered! {
         KeyCreate, KeySet, KeyGet, KeyDestructor,
         Malloc, Free, Size, Print, Exit,
         AtomicBegin, AtomicEnd, Choose, Nondet,
+        AtExit, AtThreadEnd, LastFunction, TakeLast,
+        Now, Later, FutexWait, FutexTimedwait, FutexWake,
     }
 }
 

@@ -129,7 +129,8 @@ impl Symbols {
         all.symbols.sort_by_key(|symbol| symbol.address);
         let mut lines = Bytes(find(".debug_line"));
         while !lines.0.is_empty() && all.read_unit(&mut lines).is_some() {}
-        all.rows.sort_by_key(|row| row.address);
+        // Where one sequence ends another may begin.
+        all.rows.sort_by_key(|row| (row.address, row.line > 0));
         Some(all)
     }
 
@@ -279,6 +280,22 @@ impl Symbols {
     pub fn address(&self, name: &str) -> Option<u64> {
         let found = self.symbols.iter().find(|symbol| symbol.name == name);
         found.map(|symbol| symbol.address)
+    }
+
+    /// Where the code of a function is.
+    pub fn function(&self, name: &str) -> std::ops::Range<u64> {
+        let found = self.symbols.iter();
+        let found = found
+            .filter(|symbol| symbol.is_code)
+            .find(|symbol| symbol.name == name);
+        found.map_or(0..0, |symbol| symbol.address..symbol.address + symbol.size)
+    }
+
+    /// Where variables of a name are, and how large.
+    pub fn variables(&self, name: &str) -> impl Iterator<Item = (u64, u64)> {
+        let named = self.symbols.iter();
+        let named = named.filter(move |symbol| !symbol.is_code && symbol.name == name);
+        named.map(|symbol| (symbol.address, symbol.size))
     }
 
     /// The file and the line of an address.

@@ -35,6 +35,11 @@ pub fn outside() -> Vec<String> {
     Vec::new()
 }
 
+/// Whether executions of the program that was loaded must agree on what is observed.
+pub fn must_agree() -> bool {
+    false
+}
+
 /// There is no step to break off.
 pub fn set_deadline(_time: Option<std::time::Duration>) {}
 
@@ -60,6 +65,11 @@ impl Machine {
 
     /// Starts again with what was learned.
     pub fn start_again(&mut self) {
+        match *self {}
+    }
+
+    /// Ends a search.
+    pub fn end_search(&mut self) {
         match *self {}
     }
 

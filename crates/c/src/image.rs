@@ -24,7 +24,9 @@ pub(crate) struct Image {
     pub tls: usize,
     pub tls_content: Vec<u8>,
     pub main: Main,
-    pub destructors: Option<extern "C" fn()>,
+    /// What the shim does where a thread ends, and where the program does.
+    pub thread_ends: extern "C" fn(),
+    pub program_ends: extern "C" fn(),
 }
 
 /// A thread-local variable, as the loader names it.
@@ -83,6 +85,7 @@ impl Image {
         extern "C" fn nothing(_: i32, _: *const *const u8, _: *const *const u8) -> i32 {
             0
         }
+        extern "C" fn nothing_at_the_end() {}
         Self {
             base: 0,
             symbols: Symbols::default(),
@@ -90,7 +93,8 @@ impl Image {
             tls: 0,
             tls_content: Vec::new(),
             main: nothing,
-            destructors: None,
+            thread_ends: nothing_at_the_end,
+            program_ends: nothing_at_the_end,
         }
     }
 
@@ -141,11 +145,15 @@ impl Image {
                 }
             });
             let segments = segments.collect();
-            let destructors = symbols.address("mazurka_destructors");
+            let of_shim = |name: &str| {
+                let at = symbols.address(name).ok_or(LoadError::NoObject)?;
+                let at = base + at as usize;
+                Ok(std::mem::transmute::<usize, extern "C" fn()>(at))
+            };
             Ok(Self {
                 main: std::mem::transmute::<*mut libc::c_void, Main>(main),
-                destructors: destructors
-                    .map(|at| std::mem::transmute::<usize, extern "C" fn()>(base + at as usize)),
+                thread_ends: of_shim("mazurka_thread_ends")?,
+                program_ends: of_shim("mazurka_program_ends")?,
                 tls_content: copy(tls, tls_size),
                 tls,
                 segments,

@@ -11,6 +11,7 @@
 //! - `elf`: symbols and lines of the program.
 //! - `image`: the loaded program. `heap`: the memory of its threads.
 //! - `world`: the state of an execution. `access`: accesses to memory. `objects`: mutexes, threads.
+//! - `futex`: what the C++ library waits by. `ends`: what runs at the end.
 //! - `clock`: data races. `spin`: loops that wait. `trap`: faults.
 //! - `machine`: executions. `tell`: the same in words. `weak`: executions under a memory model.
 //! - `confine`: what the process may use. `trail`: what it did last, if it is killed.
@@ -31,6 +32,10 @@ mod confine;
 mod elf;
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 mod elsewhere;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod ends;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod futex;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[allow(unsafe_code)]
 mod heap;
@@ -70,18 +75,20 @@ pub use calls::shim_source;
 pub use confine::{confine, keep_files};
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 pub use elsewhere::{
-    Machine, TRAIL_SIZE, confine, keep_files, keep_trail, left_behind, load, outside, set_deadline,
+    Machine, TRAIL_SIZE, confine, keep_files, keep_trail, left_behind, load, must_agree, outside,
+    set_deadline,
 };
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-pub use load::{keep_trail, load, outside, set_deadline};
+pub use load::{keep_trail, load, must_agree, outside, set_deadline};
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use machine::Machine;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use trail::{SIZE as TRAIL_SIZE, left_behind};
 
 /// How the shim is compiled: it does not use registers that its callers keep values in.
-pub const SHIM_FLAGS: [&str; 14] = [
+pub const SHIM_FLAGS: [&str; 15] = [
     "-O1",
+    "-fexceptions",
     "-fPIC",
     "-fvisibility=hidden",
     "-fno-builtin",
@@ -95,6 +102,36 @@ pub const SHIM_FLAGS: [&str; 14] = [
     "-ffixed-r13",
     "-ffixed-r14",
     "-ffixed-r15",
+];
+
+/// How the shim is compiled; `fixed` says whether the compiler can leave registers alone. If it
+/// cannot, what the program keeps in them is on the stack of the shim.
+pub fn shim_flags(fixed: bool) -> Vec<&'static str> {
+    if fixed {
+        return SHIM_FLAGS.to_vec();
+    }
+    let kept = SHIM_FLAGS.iter().copied();
+    let kept = kept.filter(|flag| !flag.starts_with("-ffixed"));
+    kept.chain(["-DMZ_USES_REGISTERS"]).collect()
+}
+
+/// How programs are compiled, beside the level of optimisation: -O0 where races are allowed, else
+/// -O1.
+pub const FLAGS: [&str; 6] = [
+    "-g",
+    "-gdwarf-4",
+    "-fsanitize=thread",
+    "-fno-builtin",
+    "-U_FORTIFY_SOURCE",
+    "-fno-stack-protector",
+];
+
+/// Flags that not every compiler has. clang leaves out a read before a write to the same place
+/// without the second; gcc leaves out blocks that are allocated and not used without the third.
+pub const OPTIONAL_FLAGS: [&[&str]; 3] = [
+    &["-ftrivial-auto-var-init=zero"],
+    &["-mllvm", "-tsan-instrument-read-before-write=1"],
+    &["-fno-allocation-dce"],
 ];
 
 /// Whether this build of the tool can run C.
@@ -126,6 +163,24 @@ pub struct Settings {
     pub outside: Vec<String>,
     /// The values of `__VERIFIER_nondet_…`, by the name of the type: least and greatest.
     pub inputs: Vec<(String, i64, i64)>,
+    /// What executions must agree on to be deterministic: `code`, `output` and the names of
+    /// variables. Empty: the exit code and the output, and the order of what threads print at the
+    /// same time is not looked at.
+    pub observed: Vec<String>,
+    /// Whether executions that differ in it are violations.
+    pub must_agree: bool,
+}
+
+impl Settings {
+    /// Whether the order of what is printed matters.
+    pub(crate) fn observes_output(&self) -> bool {
+        self.observed.iter().any(|what| what == "output")
+    }
+
+    /// Whether the exit code matters.
+    pub(crate) fn observes_code(&self) -> bool {
+        self.observed.is_empty() || self.observed.iter().any(|what| what == "code")
+    }
 }
 
 /// Why a program cannot be run.
@@ -159,6 +214,11 @@ pub enum LoadError {
         "`{0}` is atomic by its name in SV-COMP, and not here: put __VERIFIER_atomic_begin() and __VERIFIER_atomic_end() into it"
     )]
     AtomicByName(String),
+    /// It has no such variable.
+    #[error(
+        "the program has no global variable `{0}` to observe; `code` is the exit code, `output` what is printed"
+    )]
+    NoVariable(String),
     /// There is no memory where the program's is to be.
     #[error("the addresses that C programs are given are not free in this process")]
     NoMemory,

@@ -31,6 +31,10 @@ pub fn load(path: &str, file: &[u8], settings: Settings) -> Result<(), LoadError
         return Err(LoadError::AtomicByName(name.to_owned()));
     }
     let sections = symbols.address(begin).is_some();
+    let registering = ["atexit", "__cxa_atexit"];
+    let has_ends = registering
+        .iter()
+        .any(|name| symbols.address(name).is_some());
     if !heap::map(BASE, 4096, false) {
         return Err(LoadError::NoMemory);
     }
@@ -52,9 +56,27 @@ pub fn load(path: &str, file: &[u8], settings: Settings) -> Result<(), LoadError
     let image = Image::open(path, symbols)?;
     let world = world();
     world.image = image;
+    for name in &world.settings.observed {
+        let known = world.observed.len();
+        if name == "code" || name == "output" {
+            continue;
+        }
+        for (at, size) in world.image.symbols.variables(name) {
+            let address = world.image.base + at as usize;
+            world.observed.push((name.clone(), address, size as usize));
+        }
+        if world.observed.len() == known {
+            return Err(LoadError::NoVariable(name.clone()));
+        }
+    }
     let region = &world.threads[0].region;
     world.initial_heap = (region.mark(), region.content().to_vec());
     world.initial_keys = world.keys.len();
+    world.initial_at_exit.clone_from(&world.at_exit);
+    world.has_ends = has_ends;
+    let allocating = world.image.symbols.function("__cxa_allocate_exception");
+    let base = world.image.base;
+    world.exceptions = base + allocating.start as usize..base + allocating.end as usize;
     world.in_model = true;
     trap::install();
     Ok(())
@@ -75,6 +97,11 @@ pub fn outside() -> Vec<String> {
         true => world().outside.clone(),
         false => Vec::new(),
     }
+}
+
+/// Whether executions of the program that was loaded must agree on what is observed.
+pub fn must_agree() -> bool {
+    is_there() && world().settings.must_agree
 }
 
 /// When a step that has no end is broken off: after this time, if there is one.

@@ -89,6 +89,7 @@ impl Machine {
             world.stop = None;
             world.forget_places();
         }
+        world.searching = true;
         (self.len, self.initial) = (0, Vec::new());
         self.guards = match world.learned.guarded || world.sections.is_some() {
             true => vec![Access::ANYTHING],
@@ -100,6 +101,12 @@ impl Machine {
             self.initial.push(broken_off());
         }
         self.live.set(Some(0));
+    }
+
+    /// Ends a search: what follows are runs that make what it found easier to read, and nothing is
+    /// learned from them.
+    pub fn end_search(&mut self) {
+        world().searching = false;
     }
 
     /// Why the last search was broken off, if the program was the reason.
@@ -207,6 +214,7 @@ impl crate::world::World {
         (self.alive, self.started) = (0, 0);
         (self.exited, self.finished, self.in_section) = (false, false, false);
         self.keys.truncate(self.initial_keys);
+        self.at_exit.clone_from(&self.initial_at_exit);
         self.output = Fingerprint::EMPTY;
         self.printed.clear();
         self.exit_code = 0;
@@ -255,12 +263,16 @@ impl crate::world::World {
                 children: 0,
                 detached: false,
                 joined: false,
+                exits: false,
                 token_cell,
                 awaiting: false,
                 token: false,
                 errno: 0,
                 tls: Vec::new(),
                 keys: Vec::new(),
+                now: 0,
+                reads_clock: false,
+                at_end: Vec::new(),
                 spin: Spin::default(),
                 access: (0, 0, 0),
                 writing: None,
@@ -293,9 +305,11 @@ pub(crate) fn start(process: ProcessId) {
     let thread = &mut world.threads[process.index()];
     thread.life = Life::Alive;
     (thread.steps, thread.children, thread.result) = (0, 0, 0);
-    (thread.detached, thread.joined) = (false, false);
+    (thread.detached, thread.joined, thread.exits) = (false, false, false);
     (thread.awaiting, thread.token, thread.errno) = (false, false, 0);
     thread.keys.clear();
+    thread.at_end.clear();
+    (thread.now, thread.reads_clock) = (0, false);
     thread.spin.progress();
     (thread.writing, thread.idle) = (None, 0);
     thread.asking.reset();
@@ -305,6 +319,7 @@ pub(crate) fn start(process: ProcessId) {
     }
     let routine = asked.map(|(routine, ..)| routine);
     let main = world.image.main;
+    let (thread_ends, program_ends) = (world.image.thread_ends, world.image.program_ends);
     let coroutine = Coroutine::with_stack(thread.region.stack(), move |yielder, ()| {
         let top = 0u8;
         {
@@ -314,11 +329,16 @@ pub(crate) fn start(process: ProcessId) {
             thread.top = std::hint::black_box(&raw const top) as usize;
         }
         let result = match routine {
-            Some((function, argument)) => function(argument),
+            Some((function, argument)) => {
+                let result = function(argument);
+                thread_ends();
+                result
+            }
             None => {
                 let arguments = [c"program".as_ptr().cast::<u8>(), std::ptr::null()];
                 let nothing = [std::ptr::null::<u8>()];
                 let code = main(1, arguments.as_ptr(), nothing.as_ptr());
+                program_ends();
                 exit(code.into());
                 0
             }
@@ -512,8 +532,7 @@ impl Execution for Machine {
 
     fn observation(&self) -> Fingerprint {
         self.revive();
-        let world = world();
-        world.output.then(world.exit_code as u64)
+        world().observation()
     }
 }
 

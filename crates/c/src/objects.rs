@@ -4,13 +4,20 @@ use mazurka_core::{Access, AccessKind, MishapKind, ProcessId};
 
 use crate::access::{announce, check, fail, frees, refuse, rest};
 use crate::calls::{Ask, Halt};
+use crate::ends::{at_exit, last_function, later, orders, take_last};
 use crate::heap::{self, Found};
-use crate::weak;
 use crate::world::{Life, Pending, Request, Routine, Until, world};
+use crate::{futex, weak};
 
 /// The kinds of a mutex, as the C library numbers them.
 pub(crate) const RECURSIVE: i64 = 1;
 pub(crate) const ERRORCHECK: i64 = 2;
+
+/// The order of a release, as the compiler passes it.
+const RELEASE: i32 = 3;
+
+/// No object of the program has such an address.
+const OUTPUT: usize = usize::MAX - (1 << 21) - 1;
 
 /// So much of what is printed is shown where two executions differ.
 const MOST_PRINTED: usize = 400;
@@ -97,7 +104,8 @@ pub(crate) extern "C" fn ask(
     world().end_write();
     match what {
         Ask::Malloc | Ask::Free | Ask::Size | Ask::Print => {}
-        Ask::AtomicBegin | Ask::AtomicEnd => {}
+        Ask::AtomicBegin | Ask::AtomicEnd | Ask::Now | Ask::Later => {}
+        Ask::Self_ | Ask::KeyGet => {}
         _ => world().me().spin.progress(),
     }
     match what {
@@ -134,6 +142,10 @@ pub(crate) extern "C" fn ask(
         Ask::ExitThread => exit_thread(one as usize),
         Ask::Exit => {
             exit(one);
+            world().me().exits = true;
+            if world().weak.on {
+                weak::never_ends(pc);
+            }
             exit_thread(0)
         }
         Ask::KeyCreate => {
@@ -158,11 +170,27 @@ pub(crate) extern "C" fn ask(
         Ask::Malloc => allocate(one as usize, other as usize, pc),
         Ask::Free => free(object, pc),
         Ask::Size => size_of(object, pc),
-        Ask::Print => print(object, other as usize),
+        Ask::Print => print(object, other as usize, pc),
         Ask::AtomicBegin => begin_section(pc, (other as usize, registers)),
         Ask::AtomicEnd => end_section(),
         Ask::Choose => choose(one, other, pc),
         Ask::Nondet => nondet(object, pc),
+        Ask::Now => {
+            world().me().reads_clock = true;
+            world().me().now
+        }
+        Ask::Later => later(one, other != 0),
+        Ask::FutexWait | Ask::FutexTimedwait => {
+            futex::wait(object, other as i32, what == Ask::FutexTimedwait, pc)
+        }
+        Ask::FutexWake => futex::wake(object, other, pc),
+        Ask::AtExit => at_exit(object, other as usize, pc),
+        Ask::AtThreadEnd => {
+            world().me().at_end.push((object, other as usize));
+            0
+        }
+        Ask::LastFunction => last_function(one, pc),
+        Ask::TakeLast => take_last(one),
     }
 }
 
@@ -183,6 +211,10 @@ fn before_main(what: Ask, one: i64, other: i64, pc: usize) -> i64 {
         Ask::KeyCreate => {
             world().keys.push(one as usize);
             world().keys.len() as i64 - 1
+        }
+        Ask::AtExit => {
+            world().at_exit.push((one as usize, other as usize));
+            0
         }
         _ => 0,
     }
@@ -534,10 +566,17 @@ fn once_enter(object: usize, pc: usize) -> i64 {
 
 fn once_leave(object: usize, done: bool, pc: usize) -> i64 {
     let cell = world().object(object);
-    announce(Pending::new("once is done", object, pc).on(AccessKind::Write, cell));
+    // C++ code loads the first byte of the flag before it asks for the rest.
+    let byte = world().place(object, 1);
+    announce(Pending {
+        second: Some(Access::write(byte)),
+        ..Pending::new("once is done", object, pc).on(AccessKind::Write, cell)
+    });
     let world = world();
     let current = world.current;
     world.clocks.release(current, cell);
+    world.clocks.atomic_write(current, byte, false, RELEASE);
+    world.changed(byte);
     world.cell(cell).holder = None;
     // SAFETY: the program's flag.
     unsafe { *(object as *mut u8) = u8::from(done) };
@@ -593,15 +632,10 @@ pub(crate) fn exit(code: i64) {
     world.exit_code = code;
 }
 
-/// The current thread ends.
+/// The current thread ends; what runs at its end has run.
 pub(crate) fn end_thread(result: usize) {
     if world().weak.on {
         weak::flush();
-    }
-    if !world().me().keys.is_empty()
-        && let Some(destructors) = world().image.destructors
-    {
-        destructors();
     }
     let world = world();
     world.in_section = false;
@@ -648,8 +682,11 @@ fn free(address: usize, pc: usize) -> i64 {
         let words = format!("frees a block twice; it was allocated {made}, and freed {before}");
         fail(MishapKind::Failure, words, pc);
     }
-    let size = block.size;
-    frees(address, size, pc);
+    let (size, made) = (block.size, block.made);
+    // The C++ library counts references to exceptions with code that is not instrumented.
+    if !world().exceptions.contains(&made) {
+        frees(address, size, pc);
+    }
     if let Some(Found::Block(block)) =
         owner_of(address).map(|owner| world().threads[owner].region.find(address))
     {
@@ -679,7 +716,12 @@ pub(crate) fn note(words: &str) {
     }
 }
 
-fn print(text: usize, size: usize) -> i64 {
+/// Where the output is observed its order matters, so that printing is a step.
+fn print(text: usize, size: usize, pc: usize) -> i64 {
+    if world().started > 1 && world().settings.observes_output() {
+        let cell = world().object(OUTPUT);
+        orders(Pending::new("print", 0, pc), cell);
+    }
     // SAFETY: the shim passes a text of this size.
     let text = unsafe { std::slice::from_raw_parts(text as *const u8, size) };
     let world = world();

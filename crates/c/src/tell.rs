@@ -5,14 +5,27 @@ use mazurka_core::{
     Access, AccessKind, Execution, HeldLock, Mishap, Narrator, ProcessId, ProcessPath, StepError,
 };
 
+use crate::access::value_at;
 use crate::machine::Machine;
-use crate::world::{Life, Pending, Until, short, world};
+use crate::world::{Life, Pending, Until, bytes_at, short, world};
 
 /// Pointers and large numbers are clearer in hexadecimal.
 fn shown(value: i64) -> String {
     match value.unsigned_abs() > 1 << 32 {
         true => format!("{value:#x}"),
         false => value.to_string(),
+    }
+}
+
+/// What is in a variable: a number, or its bytes.
+fn content(address: usize, size: usize) -> String {
+    match size {
+        1 | 2 | 4 | 8 => shown(value_at(address, size)),
+        _ => {
+            let bytes = bytes_at(address, size).iter();
+            let bytes: Vec<String> = bytes.map(|byte| format!("{byte:02x}")).collect();
+            bytes.join(" ")
+        }
     }
 }
 
@@ -198,17 +211,24 @@ impl Narrator for Machine {
         if !world.exited {
             return Vec::new();
         }
-        let code = Binding {
-            name: "exit code".to_owned(),
-            value: world.exit_code.to_string(),
+        let mut all = Vec::new();
+        let mut bind = |name: &str, value: String| {
+            let name = name.to_owned();
+            all.push(Binding { name, value });
         };
-        let text = String::from_utf8_lossy(&world.printed);
-        let output = Binding {
-            name: "output".to_owned(),
-            value: format!("{text:?}"),
-        };
-        let output = (!world.printed.is_empty() || observed_only).then_some(output);
-        std::iter::once(code).chain(output).collect()
+        let settings = &world.settings;
+        if settings.observes_code() || !observed_only {
+            bind("exit code", world.exit_code.to_string());
+        }
+        let printed = !world.printed.is_empty() || observed_only && settings.observes_code();
+        if printed && (settings.observed.is_empty() || settings.observes_output()) {
+            let text = String::from_utf8_lossy(&world.printed);
+            bind("output", format!("{text:?}"));
+        }
+        for (name, address, size) in &world.observed {
+            bind(name, content(*address, *size));
+        }
+        all
     }
 
     fn cell_name(&self, cell: u32) -> String {

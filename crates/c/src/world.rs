@@ -126,12 +126,19 @@ pub(crate) struct Thread {
     pub children: u32,
     pub detached: bool,
     pub joined: bool,
+    /// It has called `exit`, and is no more joined.
+    pub exits: bool,
     pub token_cell: u32,
     pub awaiting: bool,
     pub token: bool,
     pub errno: i32,
     pub tls: Vec<u8>,
     pub keys: Vec<usize>,
+    /// Its clock, in nanoseconds.
+    pub now: i64,
+    pub reads_clock: bool,
+    /// Functions that run when it ends, with their arguments.
+    pub at_end: Vec<(usize, usize)>,
     pub spin: Spin,
     /// The cell, the operation and the order of the atomic access that it makes.
     pub access: (u32, u32, i32),
@@ -231,6 +238,9 @@ pub(crate) struct World {
     pub failures: Vec<Failure>,
     pub learned: Learned,
     pub stop: Option<Stop>,
+    /// Whether a search runs, which starts again if it learns something. Runs that make a violation
+    /// easier to read do not.
+    pub searching: bool,
     /// `main` has returned, or `exit` was called.
     pub exited: bool,
     /// And no thread can go on.
@@ -247,6 +257,14 @@ pub(crate) struct World {
     pub keys: Vec<usize>,
     /// How many of them constructors have made.
     pub initial_keys: usize,
+    /// Functions that run when the program ends, with their arguments.
+    pub at_exit: Vec<(usize, usize)>,
+    /// Those of constructors.
+    pub initial_at_exit: Vec<(usize, usize)>,
+    /// Whether there may be such functions.
+    pub has_ends: bool,
+    /// The code that allocates exceptions.
+    pub exceptions: std::ops::Range<usize>,
     /// The heap after loading.
     pub initial_heap: ((usize, usize), Vec<u8>),
     /// Whether threads of the program run, and not only its constructors.
@@ -254,6 +272,8 @@ pub(crate) struct World {
     /// Fingerprint of what was printed.
     pub output: mazurka_core::Fingerprint,
     pub exit_code: i64,
+    /// The variables that are observed: name, address and size.
+    pub observed: Vec<(String, usize, usize)>,
     /// The memory model, if there is one.
     pub weak: Weak,
     /// What was printed.
@@ -308,6 +328,7 @@ impl World {
             failures: Vec::new(),
             learned: Learned::default(),
             stop: None,
+            searching: true,
             exited: false,
             finished: false,
             sections: None,
@@ -317,10 +338,15 @@ impl World {
             start: None,
             keys: Vec::new(),
             initial_keys: 0,
+            at_exit: Vec::new(),
+            initial_at_exit: Vec::new(),
+            has_ends: false,
+            exceptions: 0..0,
             initial_heap: ((0, 0), Vec::new()),
             in_model: false,
             output: mazurka_core::Fingerprint::EMPTY,
             exit_code: 0,
+            observed: Vec::new(),
             weak: Weak::default(),
             printed: Vec::new(),
             outside: Vec::new(),
@@ -374,11 +400,19 @@ impl World {
                 cell
             });
         }
-        let overlaps = (address.saturating_sub(15)..address + size).find_map(|start| {
+        let overlaps = (address.saturating_sub(63)..address + size).find_map(|start| {
             let &(known, cell) = self.places.get(&start)?;
             (known != usize::MAX && start + known > address).then_some((start, cell))
         });
         if let Some((start, cell)) = overlaps {
+            if !self.searching {
+                return cell;
+            }
+            if size > 8 || self.places.get(&start).is_some_and(|&(known, _)| known > 8) {
+                let what = "accesses of different sizes to an atomic of more than eight bytes";
+                self.stop = Some(Stop::Refused(what.to_owned()));
+                return cell;
+            }
             self.learned.mixed.insert(granule);
             self.learned.mixed.insert(start & !7);
             self.stop.get_or_insert(Stop::Restart);
@@ -432,7 +466,10 @@ impl World {
             Until::Now => true,
             Until::Lock(cell) => self.seen(cell).is_none_or(|cell| cell.holder.is_none()),
             Until::Token => self.threads[process.index()].token,
-            Until::Ended(other) => self.threads[other.index()].life == Life::Ended,
+            Until::Ended(other) => {
+                let other = &self.threads[other.index()];
+                other.life == Life::Ended && !other.exits
+            }
             Until::Read(cell) => self.seen(cell).is_none_or(|cell| cell.holder.is_none()),
             Until::Write(cell) => self
                 .seen(cell)
@@ -585,6 +622,24 @@ impl World {
         sites
     }
 
+    /// What is observed of an execution.
+    pub fn observation(&self) -> mazurka_core::Fingerprint {
+        let settings = &self.settings;
+        let mut all = match settings.observed.is_empty() || settings.observes_output() {
+            true => self.output,
+            false => mazurka_core::Fingerprint::EMPTY,
+        };
+        if settings.observes_code() {
+            all = all.then(self.exit_code as u64);
+        }
+        for &(_, address, size) in &self.observed {
+            for byte in bytes_at(address, size) {
+                all = all.then(u64::from(*byte));
+            }
+        }
+        all
+    }
+
     /// Halts the current thread by a mishap.
     pub fn halt(&mut self, kind: MishapKind, failure: Failure) {
         let site = self.site_of(failure);
@@ -716,6 +771,12 @@ impl World {
             self.finished = !(0..self.threads.len()).any(ready);
         }
     }
+}
+
+/// The bytes of a variable.
+pub(crate) fn bytes_at(address: usize, size: usize) -> &'static [u8] {
+    // SAFETY: it is a variable of the program that is loaded, none of whose code runs.
+    unsafe { std::slice::from_raw_parts(address as *const u8, size) }
 }
 
 /// The last part of a path.

@@ -35,6 +35,9 @@ pub(crate) struct NativeArgs {
     /// C: the values of `__VERIFIER_nondet_TYPE`, such as int=0..3 (repeatable)
     #[arg(long, value_name = "TYPE=LEAST..GREATEST", value_parser = range)]
     nondet: Vec<(String, i64, i64)>,
+    /// What is observed, as a record has it.
+    #[arg(skip)]
+    observe: Option<String>,
     /// The compiled program, in the process that runs it
     #[arg(long, value_name = "OBJECT", hide = true)]
     native: Option<PathBuf>,
@@ -81,7 +84,15 @@ const OUTSIDE: &str = "outside";
 const TRAIL: &str = "trail";
 
 /// Where the process that runs a program finds it, as a record remembers the rest.
-const SET: [&str; 4] = ["@allow-races", "@nondet", "@cflag", "@leaks"];
+const SET: [&str; 5] = ["@allow-races", "@nondet", "@cflag", "@leaks", "@observe"];
+
+/// What of the results of executions is compared.
+#[derive(Clone, Copy)]
+struct Observed<'a> {
+    names: Option<&'a str>,
+    /// Whether the user has named it.
+    asked: bool,
+}
 
 impl NativeArgs {
     /// Whether there is a flag that other programs do not have.
@@ -109,6 +120,7 @@ impl NativeArgs {
                 "@allow-races" => args.allow_races = true,
                 "@leaks" => args.leaks = true,
                 "@nondet" => args.nondet.push(range(value)?),
+                "@observe" => args.observe = Some(value.clone()),
                 // A record is a file, and no file may say what the compiler does.
                 "@cflag" => {
                     return Err(format!(
@@ -122,7 +134,7 @@ impl NativeArgs {
     }
 
     /// What a record remembers of the flags.
-    fn set(&self) -> Vec<(String, String)> {
+    fn set(&self, observed: Option<&str>) -> Vec<(String, String)> {
         let mut all = Vec::new();
         let mut add = |name: &str, value: String| all.push((name.to_owned(), value));
         if self.allow_races {
@@ -130,6 +142,9 @@ impl NativeArgs {
         }
         if self.leaks {
             add(SET[3], "true".to_owned());
+        }
+        if let Some(observed) = observed {
+            add(SET[4], observed.to_owned());
         }
         for (name, least, greatest) in &self.nondet {
             add(SET[1], format!("{name}={least}..{greatest}"));
@@ -141,12 +156,21 @@ impl NativeArgs {
     }
 
     /// The program of some files: loaded here, in the process that runs it; else compiled, and run
-    /// by such a process, whose result the refusal is.
+    /// by such a process, whose result the refusal is. If `compares`, its results are compared, and
+    /// are the exit code and the output if nothing else is observed.
     pub(crate) fn load(
         &self,
         names: &[&str],
         set: &[(String, String)],
+        compares: bool,
     ) -> Result<Program, Refusal> {
+        let given = set.iter().find(|(name, _)| name == SET[4]);
+        let given = given.map(|(_, value)| value).or(self.observe.as_ref());
+        let both = compares.then_some("code,output");
+        let observed = Observed {
+            names: given.map(String::as_str).or(both),
+            asked: given.is_some(),
+        };
         if let Some((name, _)) = set.iter().find(|(name, _)| !SET.contains(&name.as_str())) {
             let what = match name.strip_prefix('@') {
                 Some(flag) => format!("--{flag} is for ABS programs"),
@@ -168,12 +192,18 @@ impl NativeArgs {
             text.push('\0');
         }
         match &self.native {
-            Some(object) => self.load_object(names, &text, object),
+            Some(object) => self.load_object(names, &text, object, observed),
             None => Err(Refusal::Done(self.elsewhere(names)?)),
         }
     }
 
-    fn load_object(&self, names: &[&str], text: &str, object: &Path) -> Result<Program, Refusal> {
+    fn load_object(
+        &self,
+        names: &[&str],
+        text: &str,
+        object: &Path,
+        observed: Observed<'_>,
+    ) -> Result<Program, Refusal> {
         native::confine();
         let shown = object.display().to_string();
         let content = fs::read(object).map_err(|error| format!("`{shown}`: {error}"))?;
@@ -183,6 +213,13 @@ impl NativeArgs {
             leaks: self.leaks,
             outside: outside.lines().map(str::to_owned).collect(),
             inputs: self.nondet.clone(),
+            observed: observed.names.map_or(Vec::new(), |names| {
+                names
+                    .split(',')
+                    .map(|name| name.trim().to_owned())
+                    .collect()
+            }),
+            must_agree: observed.asked,
         };
         let object = Object {
             path: &shown,
@@ -190,7 +227,7 @@ impl NativeArgs {
         };
         let name = names.join(mazurka::FILES_JOINED_BY);
         let trail = Path::new(object.path).with_file_name(TRAIL);
-        let loaded = native::load(&name, text, &self.set(), object, settings);
+        let loaded = native::load(&name, text, &self.set(observed.names), object, settings);
         if let Ok(file) = fs::File::options().read(true).write(true).open(trail) {
             keep_trail(&file);
         }
@@ -258,33 +295,21 @@ impl NativeArgs {
             objects.push(object);
             run(&mut command)
         };
-        // A compiler that cannot leave registers alone makes a shim that finds no loops that spin.
-        let known = cc.takes(SHIM_FLAGS[SHIM_FLAGS.len() - 1], folder);
-        let mut shim_flags: Vec<&str> = SHIM_FLAGS.to_vec();
-        if !known {
-            shim_flags.retain(|flag| !flag.starts_with("-ffixed"));
-            shim_flags.push("-DMZ_NO_SPIN");
-        }
-        compile(&cc, &shim, &shim_flags, &[])?;
+        let known = cc.takes(&SHIM_FLAGS[SHIM_FLAGS.len() - 1..], folder);
+        compile(&cc, &shim, &native::shim_flags(known), &[])?;
         let level = if self.allow_races { "-O0" } else { "-O1" };
-        let flags = [
-            "-g",
-            "-gdwarf-4",
-            level,
-            "-fsanitize=thread",
-            "-fno-builtin",
-            "-U_FORTIFY_SOURCE",
-            "-fno-stack-protector",
-        ];
+        let flags = [&[level], &native::FLAGS[..]].concat();
         let mut outside = String::new();
         for name in names {
             let compiler = match ends(name, &CXX) {
                 true => &Compiler::find("CXX", &["g++", "clang++", "c++"])?,
                 false => &cc,
             };
-            let mut flags = flags.to_vec();
-            if compiler.takes("-ftrivial-auto-var-init=zero", folder) {
-                flags.push("-ftrivial-auto-var-init=zero");
+            let mut flags = flags.clone();
+            for optional in &native::OPTIONAL_FLAGS {
+                if compiler.takes(optional, folder) {
+                    flags.extend(*optional);
+                }
             }
             compile(compiler, Path::new(name), &flags, &self.cflags)?;
             outside += &assembly(compiler, name, &self.cflags);
@@ -419,15 +444,17 @@ impl Compiler {
         }
     }
 
-    /// Whether it knows a flag.
-    fn takes(&self, flag: &str, folder: &Path) -> bool {
+    /// Whether it knows some flags.
+    fn takes(&self, flags: &[&str], folder: &Path) -> bool {
         let empty = folder.join("empty.c");
         if fs::write(&empty, "").is_err() {
             return false;
         }
         let mut command = Command::new(&self.0);
         command
-            .args(["-Werror", flag, "-x", "c", "-fsyntax-only"])
+            .arg("-Werror")
+            .args(flags)
+            .args(["-x", "c", "-fsyntax-only"])
             .arg(empty);
         command.stdout(Stdio::null()).stderr(Stdio::null());
         command.status().is_ok_and(|status| status.success())

@@ -26,7 +26,8 @@ pub(crate) struct ProgramArgs {
     /// ABS: treat durations as release points
     #[arg(long, help_heading = "ABS programs")]
     ignore_time: bool,
-    /// ABS: observe these: `output`, classes, fields as `Class.field`, with commas between
+    /// ABS: observe these: `output`, classes, fields as `Class.field`, with commas between.
+    /// C: `output`, `code` (the exit code), global variables
     #[arg(long, value_name = "WHAT", help_heading = "ABS programs")]
     observe: Option<String>,
     /// ABS: only the scheduling of this object varies (`Buffer1`), or of all objects of a class
@@ -67,14 +68,15 @@ impl ProgramArgs {
         all
     }
 
-    /// Reads the program, which may be native code.
-    pub(crate) fn load_any(&self, native: &NativeArgs) -> Result<Program, Refusal> {
+    /// Reads the program, which may be native code. `compares`: the results of executions are
+    /// compared.
+    pub(crate) fn load_any(&self, native: &NativeArgs, compares: bool) -> Result<Program, Refusal> {
         let names: Vec<&str> = std::iter::once(&self.file)
             .chain(&self.more)
             .map(String::as_str)
             .collect();
         if names.iter().any(|name| native::is_native(name)) {
-            return native.load(&names, &self.settings());
+            return native.load(&names, &self.settings(), compares);
         }
         match native.is_empty() {
             true => self.load(),

@@ -16,6 +16,14 @@ pub(crate) struct PropertyArgs {
 }
 
 impl PropertyArgs {
+    /// Whether different results are asked for.
+    pub(crate) fn asks_for_determinism(&self) -> bool {
+        let kinds = self.property.iter().filter_map(|word| Kinds::parse(word));
+        kinds
+            .fold(Kinds::NONE, Kinds::or)
+            .contains(Kind::Nondeterminism)
+    }
+
     /// Sets the options by what is named; refuses a name that the program does not know.
     pub(crate) fn ask(&self, program: &Program, options: &mut Options) -> Result<(), Refusal> {
         if self.property.is_empty() {

@@ -14,8 +14,8 @@ use crate::search::search_alone;
 use crate::{Options, Program, Refused};
 
 pub use mazurka_c::{
-    LoadError, RUNS_HERE, SHIM_FLAGS, Settings, TRAIL_SIZE, confine, keep_files, keep_trail,
-    left_behind, shim_source,
+    FLAGS, LoadError, OPTIONAL_FLAGS, RUNS_HERE, SHIM_FLAGS, Settings, TRAIL_SIZE, confine,
+    keep_files, keep_trail, left_behind, shim_flags, shim_source,
 };
 use mazurka_c::{Machine, Stop};
 
@@ -97,8 +97,9 @@ impl Front for Native {
         None
     }
 
+    /// If only by saying what to observe.
     fn asks_for_determinism(&self) -> bool {
-        false
+        mazurka_c::must_agree()
     }
 
     fn states_ensures(&self) -> bool {
@@ -118,7 +119,10 @@ impl Front for Native {
 
     fn learned(machine: &mut Machine) -> Result<bool, Refused> {
         match machine.stopped() {
-            None => Ok(false),
+            None => {
+                machine.end_search();
+                Ok(false)
+            }
             Some(Stop::Restart) => {
                 machine.start_again();
                 Ok(true)
@@ -126,6 +130,7 @@ impl Front for Native {
             // The limit is a bound of what was found.
             Some(Stop::OutOfTime) => {
                 machine.start_again();
+                machine.end_search();
                 Ok(false)
             }
             Some(Stop::Refused(what)) => Err(Refused::Uncontrolled(what)),

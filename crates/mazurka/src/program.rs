@@ -262,6 +262,11 @@ pub enum Refused {
     /// Leaks are looked for in interleavings.
     #[error("--leaks is for sequential consistency: leave out --memory")]
     NativeLeaks,
+    /// The last value of a variable under a memory model is not in memory.
+    #[error(
+        "under a memory model the exit code and the output are observed: print what --observe names"
+    )]
+    NativeObserved,
     /// Executions of native programs under a memory model are not drawn.
     #[error(
         "under a memory model executions of programs in C and C++ are explored, not drawn: leave out --algorithm"

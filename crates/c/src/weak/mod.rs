@@ -35,7 +35,7 @@ use crate::calls::OPERAND_ENTRIES;
 use crate::world::{Life, Pending, Until, World, world};
 use crate::{Stop, heap};
 
-pub(crate) use objects::{ask, spawn};
+pub(crate) use objects::{ask, never_ends, orders, spawn};
 pub use program::{Told, WeakProgram};
 
 /// The number of a compare-exchange among the updates.
@@ -438,6 +438,10 @@ pub(crate) fn turn(atomic: &Atomic, pc: usize, stack: (usize, usize)) {
             check(address, size, "accesses", pc);
         }
         return;
+    }
+    if size > 8 {
+        let what = "an atomic access to more than eight bytes, under a memory model";
+        refuse(what.to_owned(), pc);
     }
     if op == FENCE {
         if atomic.order != 0 {

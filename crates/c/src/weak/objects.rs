@@ -85,13 +85,32 @@ fn update(cell: u32, order: MemoryOrder, moves: Move, pending: Pending) -> (Valu
     (value, matches!(moves.effect(value), Effect::Write(_)))
 }
 
+/// An update that orders what threads do with something that they share, and nothing else.
+pub(crate) fn orders(pending: Pending, cell: u32) {
+    update(cell, MemoryOrder::Relaxed, Move::Turn, pending);
+}
+
+/// The current thread has called `exit`: no join of it ends.
+pub(crate) fn never_ends(pc: usize) {
+    if !world().counts() {
+        return;
+    }
+    let current = world().current;
+    let action = Action::Await {
+        loc: Loc(token(current.0, 0)),
+        order: MemoryOrder::Relaxed,
+    };
+    let pending = Pending::new("exit", 0, pc).until(Until::Token);
+    act(pending, action, Rule::Object(Move::NotZero));
+}
+
 /// What a thread asks for; none if it is the same as without a model.
 pub(crate) fn ask(what: Ask, one: i64, other: i64, pc: usize) -> Option<i64> {
     flush();
     let object = one as usize;
     if !matches!(
         what,
-        Ask::Malloc | Ask::Free | Ask::Size | Ask::Print | Ask::Self_ | Ask::KeyGet
+        Ask::Malloc | Ask::Free | Ask::Size | Ask::Print | Ask::Self_ | Ask::KeyGet | Ask::Now
     ) {
         progress();
     }
@@ -111,6 +130,9 @@ pub(crate) fn ask(what: Ask, one: i64, other: i64, pc: usize) -> Option<i64> {
             "a wait for a condition variable with a time limit, under a memory model".to_owned(),
             pc,
         ),
+        Ask::FutexWait | Ask::FutexTimedwait | Ask::FutexWake => {
+            refuse("waiting by `futex`, under a memory model".to_owned(), pc)
+        }
         Ask::RwRead | Ask::RwTryread => {
             busy(read_write(object, Move::Reader(what == Ask::RwRead), pc))
         }

@@ -46,6 +46,11 @@ impl WeakProgram {
         world().settings.allow_races
     }
 
+    /// Whether variables are observed, whose last value is not in memory.
+    pub fn observes_variables(&self) -> bool {
+        !world().observed.is_empty()
+    }
+
     /// Whether what is left behind is looked for.
     pub fn looks_for_leaks(&self) -> bool {
         world().settings.leaks
@@ -110,8 +115,7 @@ impl WeakProgram {
 
     /// What the program has printed, and its exit code.
     pub fn observation(&self) -> Fingerprint {
-        let world = world();
-        world.output.then(world.exit_code as u64)
+        world().observation()
     }
 
     /// The access of a failure in words, and the place in the source.

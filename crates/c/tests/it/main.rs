@@ -3,6 +3,7 @@
 
 mod counts;
 mod findings;
+mod found;
 mod memory;
 mod races;
 mod random;

@@ -40,12 +40,40 @@ impl Found {
     }
 }
 
+/// The compilers of C and C++: those that the environment names, or gcc.
+fn compilers() -> [String; 2] {
+    let named = |name: &str, otherwise: &str| std::env::var(name).unwrap_or(otherwise.to_owned());
+    [named("CC", "gcc"), named("CXX", "g++")]
+}
+
+/// The optional flags that a compiler takes. The first one keeps values that are not initialised
+/// from the program; tests have none.
+fn optional_flags(cxx: bool) -> &'static [&'static str] {
+    static TAKEN: [OnceLock<Vec<&str>>; 2] = [OnceLock::new(), OnceLock::new()];
+    TAKEN[usize::from(cxx)].get_or_init(|| {
+        let compiler = &compilers()[usize::from(cxx)];
+        let all = mazurka_c::OPTIONAL_FLAGS[1..].iter();
+        let taken = all.filter(|flags| takes(compiler, flags));
+        taken.flat_map(|flags| flags.iter().copied()).collect()
+    })
+}
+
+/// Whether a compiler takes these flags.
+fn takes(compiler: &str, flags: &[&str]) -> bool {
+    let mut command = Command::new(compiler);
+    command.args(flags).arg("-Werror");
+    command.args(["-x", "c", "-fsyntax-only", "/dev/null"]);
+    let output = command.output();
+    output.is_ok_and(|output| output.status.success())
+}
+
 /// Whether there is a compiler; if not, the test says that it is skipped.
 pub fn has_compiler() -> bool {
-    let there = Command::new("gcc").arg("--version").output();
+    let [cc, _] = compilers();
+    let there = Command::new(&cc).arg("--version").output();
     let there = there.is_ok_and(|output| output.status.success());
     if !there {
-        eprintln!("skipped: gcc missing");
+        eprintln!("skipped: {cc} missing");
     }
     there
 }
@@ -60,6 +88,8 @@ pub struct How<'a> {
     /// A memory model.
     pub memory: Option<&'a str>,
     pub leaks: bool,
+    /// What is observed, with commas between.
+    pub observed: Option<&'a str>,
 }
 
 fn run(command: &mut Command) {
@@ -84,9 +114,11 @@ fn shim() -> &'static PathBuf {
         let folder = folder();
         let (source, object) = (folder.join("shim.c"), folder.join("shim.o"));
         fs::write(&source, shim_source()).expect("the shim");
+        let [cc, _] = compilers();
         let flags = mazurka_c::SHIM_FLAGS;
-        run(Command::new("gcc")
-            .args(flags)
+        let fixed = takes(&cc, &flags[flags.len() - 1..]);
+        run(Command::new(&cc)
+            .args(mazurka_c::shim_flags(fixed))
             .args(["-c", "-o"])
             .arg(&object)
             .arg(source));
@@ -101,22 +133,13 @@ fn compile(name: &str, source: &str, how: &How<'_>, folder: &Path) -> PathBuf {
     let (b, object) = (folder.join("b.o"), folder.join("p.so"));
     let a = shim();
     let level = if how.allow_races { "-O0" } else { "-O1" };
-    let compiler = if cxx { "g++" } else { "gcc" };
-    let flags = [
-        "-g",
-        "-gdwarf-4",
-        level,
-        "-fsanitize=thread",
-        "-fPIC",
-        "-fno-builtin",
-        "-c",
-        "-o",
-    ];
-    run(Command::new(compiler)
-        .args(flags)
-        .arg(&b)
-        .arg(file)
-        .args(how.flags));
+    let [c, cpp] = compilers();
+    let compiler = if cxx { &cpp } else { &c };
+    let mut command = Command::new(compiler);
+    command.arg(level).args(mazurka_c::FLAGS);
+    command.args(optional_flags(cxx));
+    command.args(["-fPIC", "-c", "-o"]);
+    run(command.arg(&b).arg(file).args(how.flags));
     let mut link = Command::new(compiler);
     link.args([
         "-shared",
@@ -135,8 +158,43 @@ fn compile(name: &str, source: &str, how: &How<'_>, folder: &Path) -> PathBuf {
 
 /// Explores a program in a process of its own. `name` is that of its file.
 pub fn explore(name: &str, source: &str, how: How<'_>) -> Found {
-    let folder = folder();
-    let object = compile(name, source, &how, &folder);
+    Compiled::new(name, source, &how).explore(&how)
+}
+
+/// A compiled program, to be explored in several ways.
+pub struct Compiled {
+    name: String,
+    folder: PathBuf,
+    object: PathBuf,
+}
+
+impl Drop for Compiled {
+    fn drop(&mut self) {
+        // A folder that is left behind does no harm.
+        let _gone = fs::remove_dir_all(&self.folder);
+    }
+}
+
+impl Compiled {
+    /// Compiles a program. `name` is that of its file.
+    pub fn new(name: &str, source: &str, how: &How<'_>) -> Self {
+        let folder = folder();
+        let object = compile(name, source, how, &folder);
+        let name = name.to_owned();
+        Self {
+            name,
+            folder,
+            object,
+        }
+    }
+
+    /// Explores it in a process of its own.
+    pub fn explore(&self, how: &How<'_>) -> Found {
+        explore_object(&self.name, &self.object, how)
+    }
+}
+
+fn explore_object(name: &str, object: &Path, how: &How<'_>) -> Found {
     let mut worker = Command::new(std::env::current_exe().expect("this program"));
     worker.args([
         "--exact",
@@ -144,13 +202,16 @@ pub fn explore(name: &str, source: &str, how: How<'_>) -> Found {
         "--nocapture",
         "--test-threads=1",
     ]);
-    worker.env("MAZURKA_C_OBJECT", &object);
+    worker.env("MAZURKA_C_OBJECT", object);
     worker.env("MAZURKA_C_ALGORITHM", how.algorithm.unwrap_or("optimal"));
     if how.allow_races {
         worker.env("MAZURKA_C_RACES", "1");
     }
     if how.leaks {
         worker.env("MAZURKA_C_LEAKS", "1");
+    }
+    if let Some(observed) = how.observed {
+        worker.env("MAZURKA_C_OBSERVED", observed);
     }
     if let Some(memory) = how.memory {
         worker.env("MAZURKA_C_MEMORY", memory);
@@ -159,7 +220,6 @@ pub fn explore(name: &str, source: &str, how: How<'_>) -> Found {
         worker.env("MAZURKA_C_NONDET", format!("{name} {least} {greatest}"));
     }
     let output = worker.output().expect("a worker");
-    fs::remove_dir_all(folder).expect("the folder goes away");
     let said = String::from_utf8_lossy(&output.stdout);
     let mut found = Found::default();
     for line in said.lines() {
@@ -201,6 +261,12 @@ fn worker() {
         leaks: std::env::var("MAZURKA_C_LEAKS").is_ok(),
         outside: Vec::new(),
         inputs: inputs.into_iter().collect(),
+        observed: std::env::var("MAZURKA_C_OBSERVED")
+            .ok()
+            .map_or(Vec::new(), |text| {
+                text.split(',').map(str::to_owned).collect()
+            }),
+        must_agree: false,
     };
     let content = fs::read(&object).expect("the object");
     if let Err(error) = load(&object, &content, settings) {

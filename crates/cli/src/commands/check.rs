@@ -79,7 +79,8 @@ pub(crate) struct CheckArgs {
 
 /// Looks for a verdict, and shows it.
 pub(super) fn check(args: &CheckArgs) -> Result<Exit, Refusal> {
-    let program = args.program.load_any(&args.native)?;
+    let compares = args.property.asks_for_determinism();
+    let program = args.program.load_any(&args.native, compares)?;
     let mut options = args.search.options(jobs(args.jobs))?;
     args.property.ask(&program, &mut options)?;
     options.fairness = args.fairness.fairness;

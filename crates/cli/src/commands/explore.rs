@@ -251,7 +251,7 @@ struct Explored {
 /// Explores the whole space, and counts.
 pub(super) fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
     let algorithm = args.algorithm()?;
-    let program = args.program.load_any(&args.native)?;
+    let program = args.program.load_any(&args.native, true)?;
     let mut options = args.search.options(jobs(args.jobs))?;
     options.cover = true;
     options.fairness = args.fairness.fairness;

@@ -86,7 +86,7 @@ fn load_native(
         return Err(Refusal::Message(no.to_owned()));
     }
     let names: Vec<&str> = file.split(mazurka::FILES_JOINED_BY).collect();
-    NativeArgs::recorded(set, args.native.clone())?.load(&names, &[])
+    NativeArgs::recorded(set, args.native.clone())?.load(&names, &[], false)
 }
 
 /// Runs a recorded execution again, and compares every step.

@@ -100,7 +100,7 @@ pub(crate) struct RunArgs {
 
 /// Runs one execution, and shows its steps.
 pub(super) fn run(args: &RunArgs) -> Result<Exit, Refusal> {
-    let program = args.program.load_any(&args.native)?;
+    let program = args.program.load_any(&args.native, false)?;
     let plan = plan(&program, args.schedule.as_ref(), args.seed)?;
     if !args.inputs.is_empty() && program.unknowns().is_empty() {
         let no = "this program asks for no inputs; leave out --inputs";

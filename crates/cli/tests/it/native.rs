@@ -421,6 +421,43 @@ fn leaks_and_different_results_are_found() {
     );
 }
 
+/// The search ends at a deadlock before it meets what it would start again for: a guard, or an
+/// access of another size. The runs that make the deadlock easier to read meet it.
+#[test]
+fn evidence_is_made_without_learning() {
+    if !has_compiler() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("t.c").display().to_string();
+    let others = [
+        ("sem_wait(&s);", &[][..]),
+        ("atomic_store((_Atomic char *)&f, 2);", &[]),
+        (
+            "struct wide { long v[2]; }; atomic_load((_Atomic struct wide *)&f);",
+            &[],
+        ),
+        ("plain = 3;", &["--allow-races"]),
+    ];
+    for (other, flags) in others {
+        let program = format!(
+            "#include <pthread.h>\n#include <semaphore.h>\n#include <stdatomic.h>\n\
+             _Alignas(16) atomic_int f; int more[3], plain; sem_t s;\n\
+             pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;\n\
+             void *g(void *p) {{ atomic_store(&f, 1); plain = 2; return p; }}\n\
+             int main(void) {{ pthread_t t; sem_init(&s, 0, 1); pthread_create(&t, 0, g, 0);\n\
+             if (atomic_load(&f)) {{ {other} }}\n\
+             else {{ pthread_mutex_lock(&m); pthread_mutex_lock(&m); }}\n\
+             pthread_join(t, 0); return 0; }}\n"
+        );
+        fs::write(&file, program).expect("a program");
+        let (code, out, err) = mazurka(&[&["check", &file], flags].concat());
+        let first = out.lines().next().unwrap_or_default();
+        let said = first.starts_with("violated: deadlock: 0 waits for ever");
+        assert!(code == 1 && said, "{other}: {out}{err}");
+    }
+}
+
 /// What the process may use that runs the program.
 #[cfg(target_os = "linux")]
 #[test]

@@ -165,6 +165,9 @@ impl Native {
         if program.looks_for_leaks() {
             return Err(Refused::NativeLeaks);
         }
+        if program.observes_variables() {
+            return Err(Refused::NativeObserved);
+        }
         Ok(Self {
             program,
             memory,

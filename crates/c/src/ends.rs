@@ -1,0 +1,76 @@
+//! What runs when a thread or the program ends, and the clock of a thread.
+//!
+//! Functions of `atexit`, destructors of static and thread-local objects run the last one first, in
+//! the thread that ends, as the rest of the program does: other threads go on meanwhile.
+
+use mazurka_core::AccessKind;
+
+use crate::access::announce;
+use crate::weak;
+use crate::world::{Pending, world};
+
+/// No object of the program has such an address.
+const ENDS_OF_PROGRAM: usize = usize::MAX - (1 << 21);
+
+/// The clock of the current thread moves on: to a time, or by a time. That is a change of its state
+/// if it looks at the clock.
+pub(crate) fn later(time: i64, relative: bool) -> i64 {
+    let me = world().me();
+    let time = if relative {
+        me.now.saturating_add(time)
+    } else {
+        time
+    };
+    me.now = me.now.max(time);
+    if me.reads_clock {
+        me.spin.progress();
+        me.asking.leave_round();
+    }
+    0
+}
+
+/// The last function of a list, or 0: list 0 is that of the current thread, 1 that of the program.
+pub(crate) fn last_function(list: i64, pc: usize) -> i64 {
+    if list != 0 && world().has_ends {
+        ends_of_program("exit", pc);
+    }
+    let world = world();
+    let last = match list {
+        0 => world.me().at_end.last(),
+        _ => world.at_exit.last(),
+    };
+    last.map_or(0, |&(function, _)| function as i64)
+}
+
+/// Takes the last function from a list. Returns its argument.
+pub(crate) fn take_last(list: i64) -> i64 {
+    let world = world();
+    let taken = match list {
+        0 => world.me().at_end.pop(),
+        _ => world.at_exit.pop(),
+    };
+    taken.map_or(0, |(_, argument)| argument as i64)
+}
+
+/// The list of functions that run at the end is shared: what threads do with it is ordered.
+fn ends_of_program(verb: &'static str, pc: usize) {
+    if world().started > 1 {
+        let cell = world().object(ENDS_OF_PROGRAM);
+        orders(Pending::new(verb, 0, pc), cell);
+    }
+}
+
+/// A step that orders what threads do with something that they share.
+pub(crate) fn orders(pending: Pending, cell: u32) {
+    match world().weak.on {
+        true => weak::orders(pending, cell),
+        false => announce(pending.on(AccessKind::Write, cell)),
+    }
+}
+
+/// Registers a function that runs when the program ends.
+pub(crate) fn at_exit(function: usize, argument: usize, pc: usize) -> i64 {
+    ends_of_program("atexit", pc);
+    world().at_exit.push((function, argument));
+    0
+}
