@@ -6,11 +6,13 @@ mod check_certificate;
 mod check_proof;
 mod compare;
 mod completions;
+mod condition;
 mod explore;
 mod orders;
 mod permute;
 mod prove;
 mod reach;
+mod repair;
 mod replay;
 mod run;
 mod step;
@@ -68,6 +70,8 @@ enum Command {
     Replay(replay::ReplayArgs),
     Orders(orders::OrdersArgs),
     Compare(compare::CompareArgs),
+    Condition(condition::ConditionArgs),
+    Repair(repair::RepairArgs),
     Prove(prove::ProveArgs),
     CheckProof(check_proof::CheckProofArgs),
     CheckCertificate(check_certificate::CheckCertificateArgs),
@@ -92,6 +96,8 @@ pub(crate) fn execute(cli: &Cli) -> Exit {
         Command::Replay(args) => replay::replay(args),
         Command::Orders(args) => orders::orders(args),
         Command::Compare(args) => compare::compare(args),
+        Command::Condition(args) => condition::condition(args),
+        Command::Repair(args) => repair::repair(args),
         Command::Prove(args) => prove::prove(args),
         Command::CheckProof(args) => check_proof::check_proof(args),
         Command::CheckCertificate(args) => check_certificate::check_certificate(args),
@@ -150,6 +156,8 @@ impl Command {
             Command::Replay(args) => &args.output,
             Command::Orders(args) => &args.output,
             Command::Compare(args) => &args.output,
+            Command::Condition(args) => &args.output,
+            Command::Repair(args) => &args.output,
             Command::Prove(args) => &args.output,
             Command::Step(_)
             | Command::CheckProof(_)
