@@ -2,12 +2,15 @@
 //!
 //! A step is named by its process and its number there. Of a run that shows a violation we want a
 //! smallest set C of pairs a < b of its steps, of two processes, such that every complete run that
-//! has these steps in these orders shows the violation too.
+//! has these steps in these orders shows the violation too, and there is such a run. Runs that an
+//! `assume` discards are none. A failure that does not depend on the `assume` counts nevertheless;
+//! if all complete runs are discarded, it has no explanation.
 //!
 //! Runs need not be looked at one by one. Whether a run shows a violation depends on its trace T,
 //! and some run of T has the orders of C exactly if T has all the steps and C ∪ →T has no cycle. So
-//! C is right if it contradicts every trace without the violation: a smallest set that hits all of
-//! these, each of which is hit by a pair (a step is missing, or b →T a) or by a cycle of several.
+//! C is right if it contradicts every trace without the violation, and not all with it: a smallest
+//! set that hits all of the former. Each of these is hit by a pair (a step is missing, or b →T a),
+//! or by a cycle of several.
 //!
 //! A step that no trace without the violation has would explain it by itself: "it happens when it
 //! happens". Such steps are used only if the others are not enough.
@@ -87,8 +90,8 @@ fn names(run: &[Event]) -> Vec<StepName> {
     run.iter().map(name).collect()
 }
 
-/// What a trace without the violation says about the steps of the run.
-struct Opposed {
+/// What a trace says about the steps of the run.
+struct Trace {
     /// Whether it has the step.
     has: Vec<bool>,
     /// Whether the second step happens before the first there, or is it.
@@ -98,22 +101,20 @@ struct Opposed {
 struct Traces<'a> {
     wanted: Shown,
     steps: &'a [StepName],
-    opposed: Vec<Opposed>,
-    shown: u64,
+    /// Those without the violation.
+    opposed: Vec<Trace>,
+    /// Those that show it.
+    showing: Vec<Trace>,
 }
 
 impl<E: Execution> Observer<E> for Traces<'_> {
     fn start(&mut self, _: &E) {
         self.opposed.clear();
-        self.shown = 0;
+        self.showing.clear();
     }
 
     fn complete(&mut self, program: &E) {
-        if self.wanted.by(program) {
-            self.shown += 1;
-            return;
-        }
-        // Runs that are discarded are none.
+        // Runs that are discarded are none, also where a failure of theirs counts.
         if matches!(ending(program), Ending::Discarded | Ending::Lost) {
             return;
         }
@@ -139,14 +140,27 @@ impl<E: Execution> Observer<E> for Traces<'_> {
                 });
             }
         }
-        self.opposed.push(Opposed {
+        let trace = Trace {
             has: places.iter().map(Option::is_some).collect(),
             reaches,
-        });
+        };
+        match self.wanted.by(program) {
+            true => self.showing.push(trace),
+            false => self.opposed.push(trace),
+        }
     }
 }
 
-impl Opposed {
+impl Traces<'_> {
+    /// Whether all runs that have the steps in these orders show the violation, and there is one.
+    fn explained_by(&self, orders: &[[usize; 2]]) -> bool {
+        let mut showing = self.showing.iter();
+        self.opposed.iter().all(|trace| trace.contradicts(orders))
+            && showing.any(|trace| !trace.contradicts(orders))
+    }
+}
+
+impl Trace {
     /// Whether `from` is `to` here, or happens before it.
     fn reaches(&self, from: usize, to: usize) -> bool {
         self.reaches[to * self.has.len() + from]
@@ -188,7 +202,7 @@ pub fn explain<E: Semantics>(
         wanted,
         steps: &steps,
         opposed: Vec::new(),
-        shown: 0,
+        showing: Vec::new(),
     };
     let search = Search {
         algorithm: Algorithm::Optimal,
@@ -204,26 +218,26 @@ pub fn explain<E: Semantics>(
     if found.stopped != StopReason::Complete || !found.bounds.is_empty() {
         return None;
     }
-    let Traces { opposed, shown, .. } = traces;
-    let mut orders = smallest(&steps, &order, &opposed)?;
+    let mut orders = smallest(&traces, &order)?;
     orders.sort_unstable();
+    let shown = traces.showing.len() as u64;
     Some(Explained {
         orders,
-        traces: shown + opposed.len() as u64,
+        traces: shown + traces.opposed.len() as u64,
         shown,
     })
 }
 
-/// The smallest set of pairs that contradicts all these traces.
-fn smallest(
-    steps: &[StepName],
-    order: &HappensBefore,
-    opposed: &[Opposed],
-) -> Option<Vec<[usize; 2]>> {
-    if opposed.is_empty() {
+/// The smallest set of pairs that explains the violation.
+fn smallest(traces: &Traces<'_>, order: &HappensBefore) -> Option<Vec<[usize; 2]>> {
+    if traces.showing.is_empty() {
+        return None;
+    }
+    if traces.opposed.is_empty() {
         return Some(Vec::new());
     }
-    let common = |step: &usize| opposed.iter().any(|trace| trace.has[*step]);
+    let steps = traces.steps;
+    let common = |step: &usize| traces.opposed.iter().any(|trace| trace.has[*step]);
     let shared: Vec<usize> = (0..steps.len()).filter(common).collect();
     let all: Vec<usize> = (0..steps.len()).collect();
     [shared, all].iter().find_map(|used| {
@@ -241,8 +255,8 @@ fn smallest(
         (1..=3).find_map(|size| {
             let mut chosen = Vec::new();
             let mut state = (&mut chosen, &mut left);
-            let found = search(&dependent, size, opposed, &mut state);
-            found.or_else(|| search(&pairs, size, opposed, &mut state))
+            let found = search(&dependent, size, traces, &mut state);
+            found.or_else(|| search(&pairs, size, traces, &mut state))
         })
     })
 }
@@ -251,20 +265,19 @@ fn smallest(
 fn search(
     pairs: &[[usize; 2]],
     size: usize,
-    opposed: &[Opposed],
+    traces: &Traces<'_>,
     state: &mut (&mut Vec<[usize; 2]>, &mut u64),
 ) -> Option<Vec<[usize; 2]>> {
     if size == 0 {
         *state.1 = state.1.checked_sub(1)?;
-        let right = opposed.iter().all(|trace| trace.contradicts(state.0));
-        return right.then(|| state.0.clone());
+        return traces.explained_by(state.0).then(|| state.0.clone());
     }
     for (at, &pair) in pairs.iter().enumerate() {
         if *state.1 == 0 {
             return None;
         }
         state.0.push(pair);
-        let found = search(&pairs[at + 1..], size - 1, opposed, state);
+        let found = search(&pairs[at + 1..], size - 1, traces, state);
         state.0.pop();
         if found.is_some() {
             return found;
