@@ -1,7 +1,8 @@
-//! Files that Mazurka writes and reads again: records, checkpoints and proofs.
+//! Files that Mazurka writes and reads again: records, checkpoints, proofs and certificates.
 
 use std::sync::OnceLock;
 
+use mazurka::certificate::{self, Certificate};
 use mazurka::checkpoint::Checkpoint;
 use mazurka::prove::ProofFile;
 use mazurka::replay::Recording;
@@ -71,4 +72,19 @@ pub fn proof(text: &str) -> Option<ProofFile> {
     let file = ProofFile::parse(text).ok()?;
     let checked = proved().check_proof(&file, &options(), &mut quietly());
     checked.is_ok().then_some(file)
+}
+
+/// Reads a certificate and checks it. Whether it is one that shows something.
+pub fn certificate(bytes: &[u8]) -> bool {
+    let Ok(read) = Certificate::from_bytes(bytes) else {
+        return false;
+    };
+    let options = Options {
+        limits: Limits {
+            time: Some(std::time::Duration::from_secs(2)),
+            ..options().limits
+        },
+        ..options()
+    };
+    certificate::check(&read, &options, &mut quietly()).is_ok()
 }

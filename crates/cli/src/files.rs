@@ -223,6 +223,27 @@ pub(crate) fn save_for_now(what: &str, path: &Path, text: &str) -> Result<(), St
     put(path, text, true).map_err(|error| problem(what, path, &error))
 }
 
+/// Puts a text in the place of another, unless the file has something else by now.
+pub(crate) fn replace(path: &Path, old: &str, new: &str) -> Result<(), String> {
+    let shown = path.display();
+    if !path.is_file() {
+        return Err(format!("`{shown}` is no file, so it is not changed"));
+    }
+    let mut changed = false;
+    let put = put_pieces(path, true, |mut file| {
+        file.write_all(new.as_bytes())?;
+        changed = fs::read(path)? != old.as_bytes();
+        match changed {
+            true => Err(io::ErrorKind::Other.into()),
+            false => Ok(()),
+        }
+    });
+    put.map_err(|error| match changed {
+        true => format!("`{shown}` has changed since it was read, so it is left as it is"),
+        false => problem("the change", path, &error),
+    })
+}
+
 /// Removes a file that was saved, unless it is a device.
 pub(crate) fn remove(path: &Path) {
     if path.is_file() {

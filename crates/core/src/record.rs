@@ -3,6 +3,7 @@
 //! `--format json` prints a [`Record`]. Fields are only ever added within one version.
 
 mod covers;
+mod explanation;
 mod history;
 mod orders;
 mod pictures;
@@ -17,6 +18,7 @@ use crate::{Bound, Counts, Fairness, Kinds, Scope, StopReason, Verdict};
 
 pub use crate::Kind;
 pub use covers::{CoverAnswer, CoverRecord};
+pub use explanation::{Explanation, NamedStep, OrderedSteps};
 pub use history::{HistoryOperation, ObjectRecord};
 pub use orders::{Advice, AdvisedAccess, Orders};
 pub use pictures::{Leaf, Net, NetCondition, NetEvent, Tree, TreeNode, TreeRace};
@@ -69,6 +71,9 @@ pub struct Record {
     pub kinds: KindsRecord,
     /// Evidence for a violation, the gravest first.
     pub witnesses: Vec<Witness>,
+    /// `check`: which orders of steps bring about what the first witness shows, if that was found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub explanation: Option<Explanation>,
     /// What the file says must be reachable, in its order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub covers: Vec<CoverRecord>,

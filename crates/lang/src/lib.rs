@@ -45,4 +45,5 @@ pub use run::symbolic::{
 };
 pub use run::{LabelledMachine, Machine, NotWeak, Reached, State, UnfitInput};
 pub use syntax::include::expand;
+pub use syntax::outline;
 pub use tell::{BadProperty, Property, StepPlace};

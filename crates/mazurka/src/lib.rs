@@ -12,6 +12,8 @@
 //! | run one execution, by hand, and again | [`run`], [`step`], [`replay`], [`permute`] |
 //! | build a net, and search it for a state | [`unfold`], [`reach`] |
 //! | compare two programs | [`compare`] |
+//! | say for which values a property holds | [`condition`] |
+//! | change a program so that it is verified | [`repair`] |
 //! | look at all initial values at once | [`symbolic`], [`prove`] |
 //! | run C and C++ | [`native`] |
 //! | choose who decides conditions | [`solving`] |
@@ -35,8 +37,10 @@ pub mod bench;
 pub mod certificate;
 pub mod checkpoint;
 pub mod compare;
+pub mod condition;
 mod covers;
 mod evidence;
+mod explain;
 mod export;
 pub mod format;
 mod front;
@@ -49,6 +53,7 @@ mod program;
 pub mod prove;
 pub mod reach;
 mod refine;
+pub mod repair;
 pub mod replay;
 pub mod run;
 pub mod search;

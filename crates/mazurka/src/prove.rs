@@ -431,6 +431,7 @@ impl Theory<'_> {
             coverage: None,
             memory: None,
             profile: None,
+            explanation: None,
             stronger: Vec::new(),
             memory_model: None,
             covers: Vec::new(),

@@ -262,6 +262,11 @@ impl StateProperty {
             property: Property::read(source, &settings(set), text)?,
         })
     }
+
+    /// The property itself.
+    pub(crate) fn property(&self) -> &Property {
+        &self.property
+    }
 }
 
 impl Program {

@@ -280,6 +280,7 @@ impl Program {
             coverage: None,
             memory: None,
             profile: None,
+            explanation: None,
             stronger: Vec::new(),
             memory_model: None,
             covers: Vec::new(),

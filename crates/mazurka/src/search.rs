@@ -258,6 +258,9 @@ impl Program {
             },
         )?;
         self.look_at_refinement(&mut record, options, &account, watch)?;
+        if account.over().is_none() {
+            record.explanation = self.explanation(&record, options, watch);
+        }
         self.remark(&mut record, options);
         Ok(record)
     }
@@ -530,6 +533,7 @@ impl Program {
             coverage: None,
             memory: None,
             profile: None,
+            explanation: None,
             stronger: Vec::new(),
             memory_model: None,
             covers: Vec::new(),

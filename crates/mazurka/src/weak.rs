@@ -226,6 +226,7 @@ impl Program {
             coverage: None,
             memory: None,
             profile: None,
+            explanation: None,
             stronger: Vec::new(),
         };
         if stopped != StopReason::Complete {

@@ -19,6 +19,8 @@
 //! | [`order_dot`], [`order_svg`] | the partial order of one of them |
 //! | [`orders()`] | the answer of `orders`: which orders have to be stronger or can be weaker |
 //! | [`compared`] | the answer of `compare`, and a run that shows the difference |
+//! | [`repaired`] | the answer of `repair`: changes of the program |
+//! | [`conditioned`] | the answer of `condition`, and runs that show it |
 //! | [`reached`] | the answer of `reach`, and the run that gets there |
 //! | [`symbolic_states`] | the final symbolic states of `symbolic` |
 //! | [`curve_svg`] | the number of symbolic states during the search |
@@ -34,6 +36,7 @@ mod bench;
 mod bounds;
 mod chart;
 mod compare;
+mod condition;
 mod coverage;
 mod covers;
 mod dot;
@@ -53,6 +56,7 @@ mod profile;
 mod proof;
 mod reach;
 mod refinement;
+mod repair;
 mod run;
 mod shell;
 mod states;
@@ -72,6 +76,7 @@ pub use bench::bench;
 pub use bounds::advice;
 pub use chart::{chart, chart_svg};
 pub use compare::{Sides, compared};
+pub use condition::{Conditioned, conditioned};
 pub use coverage::coverage;
 pub use dot::dot;
 pub use exchange::{
@@ -87,6 +92,7 @@ pub use paint::Paint;
 pub use permute::permutations;
 pub use proof::{MOST_GOALS, proof_html, proof_svg, proof_tree, proved, unchecked};
 pub use reach::reached;
+pub use repair::{Repaired, Repairs, repaired};
 pub use run::{OneRun, ended, run};
 pub use shell::{quote, replay_command};
 pub use states::{states_dot, states_left_out, states_svg};

@@ -47,6 +47,7 @@ pub(crate) fn record(outcome: Verdict, bounds: Vec<Bound>, witnesses: Vec<Witnes
         coverage: None,
         memory: None,
         profile: None,
+        explanation: None,
         stronger: Vec::new(),
         memory_model: None,
         covers: Vec::new(),

@@ -1,6 +1,8 @@
 //! The evidence for a violation, and how to see it again.
 
-use mazurka_core::record::{Binding, Ending, Kind, Record, Run, Step, Waiting, Witness};
+use mazurka_core::record::{
+    Binding, Ending, Kind, OrderedSteps, Record, Run, Step, Waiting, Witness,
+};
 
 use crate::events::{Columns, bindings, line_of};
 use crate::history::chart;
@@ -26,6 +28,9 @@ pub(crate) fn witness(record: &Record, witness: &Witness, view: &View) -> String
     if let Some(condition) = &witness.condition {
         let condition = clip(condition, STATE_WIDTH);
         text += &format!("  for all inputs with {condition}\n");
+    }
+    if record.witnesses.first() == Some(witness) {
+        text += &explanation(record);
     }
     if !text.is_empty() {
         text.push('\n');
@@ -74,6 +79,32 @@ pub(crate) fn witness(record: &Record, witness: &Witness, view: &View) -> String
         }
     }
     text
+}
+
+/// Which orders of steps bring the first violation about, in two sentences.
+fn explanation(record: &Record) -> String {
+    let Some(explanation) = &record.explanation else {
+        return String::new();
+    };
+    let before = |pair: &OrderedSteps| {
+        let (first, second) = (pair.first.step, pair.second.step);
+        format!("step {first} comes before step {second}")
+    };
+    let orders: Vec<String> = explanation.orders.iter().map(before).collect();
+    let (shown, traces) = (explanation.shown, explanation.traces);
+    let have = match (shown, traces) {
+        (1, 1) => "There is one trace".to_owned(),
+        (shown, traces) if shown == traces => format!("There are {traces} traces"),
+        (1, traces) => format!("Of {traces} traces one does"),
+        (shown, traces) => format!("Of {traces} traces {shown} do"),
+    };
+    match orders.is_empty() {
+        true => format!("  Every run shows this. {have}.\n"),
+        false => {
+            let orders = orders.join(" and ");
+            format!("  Every run in which {orders} shows this. {have}.\n")
+        }
+    }
 }
 
 /// How a run goes on that violates a temporal property.

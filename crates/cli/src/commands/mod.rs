@@ -6,6 +6,7 @@ mod check_certificate;
 mod check_proof;
 mod compare;
 mod completions;
+mod condition;
 mod explore;
 mod fmt;
 mod lsp;
@@ -13,6 +14,7 @@ mod orders;
 mod permute;
 mod prove;
 mod reach;
+mod repair;
 mod replay;
 mod run;
 mod show_record;
@@ -73,6 +75,8 @@ enum Command {
     Show(show_record::ShowArgs),
     Orders(orders::OrdersArgs),
     Compare(compare::CompareArgs),
+    Condition(condition::ConditionArgs),
+    Repair(repair::RepairArgs),
     Prove(prove::ProveArgs),
     CheckProof(check_proof::CheckProofArgs),
     CheckCertificate(check_certificate::CheckCertificateArgs),
@@ -101,6 +105,8 @@ pub(crate) fn execute(cli: &Cli) -> Exit {
         Command::Show(args) => show_record::show_record(args),
         Command::Orders(args) => orders::orders(args),
         Command::Compare(args) => compare::compare(args),
+        Command::Condition(args) => condition::condition(args),
+        Command::Repair(args) => repair::repair(args),
         Command::Prove(args) => prove::prove(args),
         Command::CheckProof(args) => check_proof::check_proof(args),
         Command::CheckCertificate(args) => check_certificate::check_certificate(args),
@@ -170,6 +176,8 @@ impl Command {
             Command::Show(args) => &args.output,
             Command::Orders(args) => &args.output,
             Command::Compare(args) => &args.output,
+            Command::Condition(args) => &args.output,
+            Command::Repair(args) => &args.output,
             Command::Prove(args) => &args.output,
             Command::Step(_)
             | Command::CheckProof(_)

@@ -199,6 +199,8 @@ fn commands_say_what_their_pages_show() {
         ("docs/papers/sympaths.md", 10),
         ("docs/papers/context.md", 12),
         ("docs/compare.md", 2),
+        ("docs/condition.md", 6),
+        ("docs/repair.md", 8),
     ];
     for (name, least) in pages {
         let page = document(name);

@@ -183,6 +183,8 @@ pub trait Observer<E: Execution> {
     fn popping(&mut self, _program: &E) {}
     /// The run is complete.
     fn complete(&mut self, _program: &E) {}
+    /// The run could go on, and the limit on its length ends it.
+    fn cut(&mut self, _program: &E) {}
     /// Whether it wants to know which races are reversed.
     fn counts_reversals(&self) -> bool {
         false
@@ -400,8 +402,10 @@ impl Driver<'_, '_> {
                             },
                         };
                         self.ledger.end(program, end);
-                        if !matches!(end, End::Blocked | End::Cut) {
-                            observer.complete(program);
+                        match end {
+                            End::Blocked => {}
+                            End::Cut => observer.cut(program),
+                            _ => observer.complete(program),
                         }
                         policy.leaf(program, end);
                         if looks {

@@ -1,5 +1,6 @@
 //! Readable runs, and the two steps in them that matter.
 
+pub(crate) mod explain;
 pub(crate) mod minimise;
 pub(crate) mod race;
 pub(crate) mod rehearse;

@@ -7,5 +7,6 @@ pub(crate) mod ast;
 pub(crate) mod brackets;
 pub(crate) mod include;
 pub(crate) mod lexer;
+pub mod outline;
 pub(crate) mod parser;
 pub(crate) mod token;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::parallel::on_all_cores;
-use mazurka::certificate::{self, Certificate, NotCertified};
+use mazurka::certificate::{self, Certificate, Evidence, NotCertified};
 use mazurka::{Limits, Options, Program, Verdict, expand, quietly};
 
 fn programs() -> Vec<PathBuf> {
@@ -58,6 +58,14 @@ fn what_is_verified_has_a_certificate_that_is_accepted() {
         let checked = certificate::check(&read, &options, &mut quietly());
         let checked = checked.unwrap_or_else(|why| panic!("{}: {why}", path.display()));
         assert_eq!(checked.verdict(), Verdict::Verified, "{}", path.display());
+        // Steps of a tree, or states.
+        let each = match made.kind {
+            Evidence::Stateless => 4,
+            Evidence::Stateful => 64,
+        };
+        let most = each * checked.facts.steps + 16;
+        let size = made.evidence.len() as u64;
+        assert!(size <= most, "{}: {size} bytes", path.display());
         true
     });
     let mut accepted = 0;

@@ -7,7 +7,7 @@ use std::{env, fs};
 
 use mazurka::prove::{ProofFile, ProveOptions};
 use mazurka::solving::SolverChoice;
-use mazurka::{Algorithm, Limits, Options, Verdict, quietly};
+use mazurka::{Algorithm, Limits, Options, Program, Verdict, quietly};
 use proptest::prelude::*;
 
 // What cargo-fuzz calls, too.
@@ -57,6 +57,24 @@ proptest! {
     fn a_damaged_checkpoint_is_refused(edits in edits()) {
         let damaged = damage(checkpoint(), &edits);
         prop_assert_eq!(files::checkpoint(&damaged), damaged == checkpoint(), "{}", damaged);
+    }
+
+    #[test]
+    fn a_damaged_certificate_is_refused_or_checked(edits in proptest::collection::vec(
+        (any::<usize>(), any::<u8>(), any::<u8>()), 1..4,
+    )) {
+        let mut bytes = certificate().to_vec();
+        for (place, what, with) in edits {
+            let at = place % bytes.len().max(1);
+            match what % 8 {
+                0 => bytes.truncate(at),
+                1 => bytes.insert(at.min(bytes.len()), with),
+                _ if at < bytes.len() => bytes[at] = with,
+                _ => {}
+            }
+        }
+        // Whether it still shows something does not matter: it must come to an end.
+        files::certificate(&bytes);
     }
 
     #[test]
@@ -120,6 +138,20 @@ fn checkpoint() -> &'static str {
         let (_, checkpoint) = cut.expect("a search");
         let checkpoint = checkpoint.expect("three executions are not all");
         checkpoint.text().expect("checkpoints are JSON")
+    })
+}
+
+/// A certificate that is accepted.
+fn certificate() -> &'static [u8] {
+    static BYTES: OnceLock<Vec<u8>> = OnceLock::new();
+    BYTES.get_or_init(|| {
+        let source =
+            "var x: int = 0 lock m process p (i in 0..2) { lock(m); x := x + 1; unlock(m) }";
+        let program = Program::load("locked.maz", source, &[]).expect("a good program");
+        let made = program.certify(&options(), &mut quietly());
+        let bytes = made.expect("it is verified").certificate.to_bytes();
+        assert!(files::certificate(&bytes));
+        bytes
     })
 }
 

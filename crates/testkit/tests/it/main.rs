@@ -2,11 +2,13 @@
 
 mod channels;
 mod common;
+mod condition;
 mod context;
 mod coverage;
 mod covers;
 mod engines;
 mod everything;
+mod explain;
 mod format;
 mod ghosts;
 mod inputs;

@@ -379,6 +379,12 @@ impl Logic {
         !used.all(|variable| names.insert(name(variable)))
     }
 
+    /// The terms, and the solver that knows them, if there is one.
+    pub fn parts(&mut self) -> Option<(&mut Terms, &mut dyn Solver)> {
+        let solver = self.solver.as_mut()?;
+        Some((&mut self.terms, solver.as_mut()))
+    }
+
     /// What the solver says about conditions.
     pub fn ask(&mut self, conditions: &[Term]) -> Answer {
         let Some(solver) = &mut self.solver else {

@@ -37,6 +37,7 @@ mod beside;
 mod choose;
 mod compare;
 mod concolic;
+mod condition;
 mod decide;
 mod domain;
 mod guide;

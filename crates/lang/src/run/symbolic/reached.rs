@@ -105,7 +105,7 @@ impl SymbolicMachine {
 
     /// That a property holds where cells have these values. Where a number in it leaves 64 bits, it
     /// does not, and that is a doubt.
-    fn condition_of(
+    pub(super) fn condition_of(
         &self,
         property: &Property,
         value: &dyn Fn(u32) -> Option<Term>,

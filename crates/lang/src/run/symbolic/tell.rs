@@ -156,7 +156,7 @@ impl SymbolicMachine {
     }
 
     /// The condition that a property of the initial or of the final state does not hold here.
-    fn broken_by(&self, mishap: &Mishap) -> Option<Term> {
+    pub(super) fn broken_by(&self, mishap: &Mishap) -> Option<Term> {
         let program = &self.code.program;
         let property = match (mishap.process, Site::decode(mishap.site)?) {
             (None, Site::Invariant(k)) => program.invariants.get(k as usize)?,

@@ -1,0 +1,81 @@
+//! What the current run says about the values that it is possible for, as terms: the parts of which
+//! `condition` builds its formulas.
+
+use mazurka_core::{Mishap, MishapKind};
+use mazurka_smt::{Model, Solver, Term, Terms};
+
+use crate::tell::Property;
+
+use super::SymbolicMachine;
+use super::results::Valuation;
+use super::tell::Observed;
+
+impl From<Model> for Valuation {
+    fn from(model: Model) -> Self {
+        Self(model)
+    }
+}
+
+impl SymbolicMachine {
+    /// The values for which the current run is possible.
+    pub fn path_term(&self) -> Term {
+        let path = self.state.path.iter().copied();
+        self.logic.borrow_mut().terms.all(path)
+    }
+
+    /// The values for which the current run is possible and has a mishap, which is its own or that
+    /// of its initial or final state.
+    pub fn breach(&self, mishap: &Mishap) -> Term {
+        let broken = self.broken_by(mishap).unwrap_or(Term::TRUE);
+        let path = self.path_term();
+        self.logic.borrow_mut().terms.and(path, broken)
+    }
+
+    /// The values for which the current run is possible and a property, which is not about points,
+    /// does not hold in its state.
+    pub fn breaks(&self, property: &Property) -> Term {
+        let holds = self.condition_of(property, &|cell| self.term_of(cell), &[]);
+        let path = self.path_term();
+        let terms = &mut self.logic.borrow_mut().terms;
+        let broken = terms.not(holds);
+        terms.and(path, broken)
+    }
+
+    /// The values for which two results are not the same.
+    pub fn differ(&self, one: &Observed, other: &Observed) -> Term {
+        let logic = &mut *self.logic.borrow_mut();
+        let mut same = logic.truth(true);
+        for (&a, &b) in one.values.iter().zip(&other.values) {
+            let equal = logic.equal(a, b);
+            same = logic.and(same, equal);
+        }
+        let differ = logic.not(same);
+        logic.condition(differ)
+    }
+
+    /// Whether all processes have done the work before their first step.
+    pub fn has_started(&self) -> bool {
+        self.between_marks == 0
+    }
+
+    /// Whether a false `assume` before a first step discards everything that the current run has.
+    pub fn is_discarded_at_start(&self) -> bool {
+        let discards = |mishap: &Mishap| mishap.kind == MishapKind::Discarded;
+        let starts = self.taken.iter().zip(&self.run);
+        let mut starts = starts.filter(|(taken, _)| taken.local && taken.registers.steps == 0);
+        self.initial.iter().any(discards)
+            || starts.any(|(_, event)| event.mishaps.iter().any(discards))
+    }
+
+    /// Whether terms are about two inputs of one name and two types.
+    pub fn is_ambiguous(&self, conditions: &[Term]) -> bool {
+        self.logic.borrow().is_ambiguous(conditions)
+    }
+
+    /// Works with the terms of this machine and its solver; none if it has none.
+    pub fn with_terms<T>(&self, work: impl FnOnce(&mut Terms, &mut dyn Solver) -> T) -> Option<T> {
+        let logic = &mut *self.logic.borrow_mut();
+        let (terms, solver) = logic.parts()?;
+        Some(work(terms, solver))
+    }
+}

@@ -1,0 +1,175 @@
+//! Where the statements of a program stand in its text, for those who change the text and leave its
+//! comments and its layout as they are.
+
+use mazurka_diagnostics::Span;
+
+use super::ast::{Item, Spawned, Stmt, StmtKind};
+use super::parser::parse;
+
+/// The parts of a program that a change may touch.
+///
+/// ```
+/// use mazurka_lang::outline::{Outline, Role};
+///
+/// let source = "var x: int = 0  lock m  process { lock(m); if x == 0 { x := 1 }; unlock(m) }";
+/// let outline = Outline::read(source).unwrap();
+/// assert_eq!(outline.locks, [("m".to_owned(), false)]);
+/// let block = &outline.bodies[0].block;
+/// assert_eq!(block[1].span.text(source), "if x == 0 { x := 1 }");
+/// assert_eq!(block[1].blocks[0][0].role, Role::Step);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Outline {
+    /// The bodies of processes and procedures, in the order of the text.
+    pub bodies: Vec<Body>,
+    /// The locks, and whether each is an array.
+    pub locks: Vec<(String, bool)>,
+    /// The shared variables, ghosts aside.
+    pub variables: Vec<String>,
+    /// Semaphores, conditions, channels and the like.
+    pub objects: Vec<String>,
+    /// The number of items of the file.
+    pub items: usize,
+    /// Where the names of the first and the last variable or lock stand that is declared before
+    /// the first body.
+    pub variable_places: Option<(usize, usize)>,
+}
+
+/// The body of a process or a procedure.
+#[derive(Clone, Debug)]
+pub struct Body {
+    /// Its statements.
+    pub block: Block,
+}
+
+/// Statements that follow each other.
+pub type Block = Vec<Statement>;
+
+/// A statement, without what follows it.
+#[derive(Clone, Debug)]
+pub struct Statement {
+    /// Where it stands, without a `;` behind it.
+    pub span: Span,
+    /// What it is.
+    pub role: Role,
+    /// The blocks right inside it.
+    pub blocks: Vec<Block>,
+}
+
+/// What a statement is, as far as a change wants to know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// `lock(m)`, `lock(m[e])`: the name, and where the index stands.
+    Lock(String, Option<Span>),
+    /// `unlock(m)`
+    Unlock(String),
+    /// An assignment, a call or another statement that has no others inside.
+    Step,
+    /// `assert`, `assume` and `error`: what the program says about itself.
+    Assert,
+    /// `let`, which is seen by what follows.
+    Let,
+    /// `e |> s` and `await e`: it has a guard already.
+    Guarded,
+    /// `spawn`, whether its process is kept in a variable or not.
+    Spawn,
+    /// `join`
+    Join,
+    /// `break`, `return`, `end` and the like.
+    Leave,
+    /// It has others inside.
+    Compound,
+}
+
+impl Outline {
+    /// Reads a program; none if it has mistakes.
+    pub fn read(source: &str) -> Option<Self> {
+        let parsed = parse(source);
+        if !parsed.diagnostics.is_empty() {
+            return None;
+        }
+        let mut outline = Outline {
+            items: parsed.file.items.len(),
+            ..Outline::default()
+        };
+        for item in &parsed.file.items {
+            let named = match item {
+                Item::Var { names, .. } => names.last(),
+                Item::Lock { name, .. } => Some(name),
+                _ => None,
+            };
+            if let Some(name) = named.filter(|_| outline.bodies.is_empty()) {
+                let place = name.span.start as usize;
+                let first = outline.variable_places.map_or(place, |(first, _)| first);
+                outline.variable_places = Some((first, place));
+            }
+            match item {
+                Item::Var { names, .. } => {
+                    let names = names.iter().map(|name| name.text.to_owned());
+                    outline.variables.extend(names);
+                }
+                Item::Ghosts(names) => {
+                    let is_ghost = |known: &String| names.iter().any(|name| name.text == known);
+                    outline.variables.retain(|known| !is_ghost(known));
+                }
+                Item::Lock { name, len } => {
+                    outline.locks.push((name.text.to_owned(), len.is_some()));
+                }
+                Item::Object(object) => outline.objects.push(object.name.text.to_owned()),
+                Item::Proc { body, .. } | Item::Process { body, .. } => {
+                    outline.bodies.push(Body { block: block(body) });
+                }
+                _ => {}
+            }
+        }
+        Some(outline)
+    }
+}
+
+fn block(statements: &[Stmt<'_>]) -> Block {
+    statements.iter().map(statement).collect()
+}
+
+fn statement(statement: &Stmt<'_>) -> Statement {
+    let one = |inner: &Stmt<'_>| match &inner.kind {
+        StmtKind::Block(body) => block(body),
+        _ => Vec::new(),
+    };
+    let (role, blocks) = match &statement.kind {
+        StmtKind::Lock(name, index) => {
+            let index = index.as_ref().map(|index| index.span);
+            (Role::Lock(name.text.to_owned(), index), Vec::new())
+        }
+        StmtKind::Unlock(name, _) => (Role::Unlock(name.text.to_owned()), Vec::new()),
+        StmtKind::Let { .. } | StmtKind::Try(..) => (Role::Let, Vec::new()),
+        StmtKind::Guard(_, inner) | StmtKind::GuardedLoop(_, inner) => {
+            (Role::Guarded, vec![one(inner)])
+        }
+        StmtKind::Choice { then, other, .. } => (Role::Guarded, vec![one(then), one(other)]),
+        StmtKind::Spawn(_, Spawned::Block(body)) => (Role::Spawn, vec![block(body)]),
+        StmtKind::Spawn(..) => (Role::Spawn, Vec::new()),
+        StmtKind::Join(_) => (Role::Join, Vec::new()),
+        StmtKind::Assert(..) | StmtKind::Assume(_) | StmtKind::Error(_) => {
+            (Role::Assert, Vec::new())
+        }
+        StmtKind::End | StmtKind::Leave(_) | StmtKind::Return(_) => (Role::Leave, Vec::new()),
+        StmtKind::Block(body) | StmtKind::Atomic(body) => (Role::Compound, vec![block(body)]),
+        StmtKind::While { body, .. } | StmtKind::For { body, .. } => {
+            (Role::Compound, vec![block(body)])
+        }
+        StmtKind::If(_, then, other) => (Role::Compound, vec![block(then), block(other)]),
+        StmtKind::Match(_, cases) => {
+            let bodies = cases.cases.iter().map(|(_, body)| block(body));
+            (Role::Compound, bodies.collect())
+        }
+        StmtKind::Select(..) | StmtKind::Labelled(..) | StmtKind::Poison => {
+            (Role::Compound, Vec::new())
+        }
+        _ => (Role::Step, Vec::new()),
+    };
+    Statement {
+        span: statement.span,
+        role,
+        blocks,
+    }
+}

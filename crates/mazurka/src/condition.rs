@@ -1,0 +1,606 @@
+//! `condition`: for which inputs and initial values a property holds.
+//!
+//! The search is that of `explore` for all values: one run over terms for each trace and each way
+//! through the conditions. A run is possible for the values that satisfy its path condition, so
+//!
+//! - V = ⋁ path ∧ violation, over the runs with a violation, has the values that some schedule (and
+//!   some outcome of each `choose`) makes fail;
+//! - N = ⋁ path, over the runs that count, has the values for which something happens at all; those
+//!   of no run that counts, all of whose runs a false `assume` discards, are told apart;
+//! - U = ⋁ path, over the runs that a limit has cut, has the values of which V may lack a run. What
+//!   cuts the search itself leaves all values in U.
+//!
+//! V is surely violated, N ∧ ¬V ∧ ¬U surely not, U ∧ ¬V unknown. For a value outside of U all runs
+//! are whole, and the reduced tree restricted to them is the one that the engine makes for a
+//! program with that value, with more in it; so it has every trace.
+//! How formulas become readable is the matter of [`mazurka_smt::Reader`].
+//!
+//! ```
+//! use mazurka::condition::Wanted;
+//! use mazurka::{Options, Program, quietly};
+//!
+//! let source = "
+//!     var n: i8
+//!     var x: i8 = 0
+//!     process { x := 1 }
+//!     process { if n > 3 { x := 2 } }";
+//! let program = Program::load("race.maz", source, &[]).unwrap();
+//! let wanted = Wanted::read(source, &[], "deterministic").unwrap();
+//! let found = program.condition(&wanted, &Options::default(), &mut quietly()).unwrap();
+//! assert!(found.exact);
+//! assert_eq!((&found.holds[..], &found.fails[..]), ("n <= 3", "n >= 4"));
+//! // A run for each of two results.
+//! assert_eq!(found.cases[0].runs.len(), 2);
+//! ```
+
+use std::rc::Rc;
+
+use mazurka_core::record::{Binding, Ending, Record, Run};
+use mazurka_core::{
+    Bound, Execution, Kinds, Limits, Mishap, MishapKind, Schedule, StopReason, Verdict, ending,
+};
+use mazurka_explore::{Budget, Observer, past_is_discarded};
+use mazurka_lang::{Doubts, Machine, Observed, SymbolicMachine, Valuation};
+use mazurka_smt::{Answer, Model, Readable, Reader, Term, Terms};
+use rustc_hash::FxHashSet;
+use serde::{Deserialize, Serialize};
+
+use crate::evidence::{Hurry, retell};
+use crate::reach::{BadProperty, StateProperty};
+use crate::search::{Head, everything};
+use crate::unknowns::{doubt, follow, gives_up, symbolic_machine};
+use crate::{Algorithm, Options, Program, Refused, Watch};
+
+/// Steps of one run where runs may have no end and no limit is given.
+const DEPTH_OF_LOOPS: u64 = 200;
+
+/// Cases that are shown at most.
+const MOST_CASES: usize = 12;
+
+/// Pairs of results that are compared at most.
+const MOST_PAIRS: usize = 20_000;
+
+/// The property in question.
+#[derive(Clone, Debug)]
+pub enum Wanted {
+    /// All final states agree on what is observed.
+    Deterministic,
+    /// Some run fails.
+    Failure,
+    /// Some run ends in a deadlock.
+    Deadlock,
+    /// A condition holds whenever all processes have ended, as an `ensures`.
+    Ensures(StateProperty, String),
+}
+
+impl Wanted {
+    /// Reads `deterministic`, `failure`, `deadlock`, or a condition over the shared variables of
+    /// the program, whose text and settings must be given again.
+    pub fn read(source: &str, set: &[(String, String)], text: &str) -> Result<Self, BadProperty> {
+        match text.trim() {
+            "deterministic" => return Ok(Wanted::Deterministic),
+            "failure" => return Ok(Wanted::Failure),
+            "deadlock" => return Ok(Wanted::Deadlock),
+            _ => {}
+        }
+        let read = StateProperty::read(source, set, text)?;
+        let property = read.property();
+        match property.points().is_empty() && !property.deadlock() {
+            true => Ok(Wanted::Ensures(read, text.trim().to_owned())),
+            false => Err(BadProperty::Nowhere(
+                "a condition is asked for where all processes have ended, so it has no `at` and no \
+                 `deadlock`; `mazurka reach` finds states on the way"
+                    .to_owned(),
+            )),
+        }
+    }
+
+    /// As it was asked for.
+    pub fn name(&self) -> &str {
+        match self {
+            Wanted::Deterministic => "deterministic",
+            Wanted::Failure => "failure",
+            Wanted::Deadlock => "deadlock",
+            Wanted::Ensures(_, text) => text,
+        }
+    }
+
+    /// Whether one run is enough for the property to hold, and not to break it.
+    fn is_shown_by_a_run(&self) -> bool {
+        matches!(self, Wanted::Failure | Wanted::Deadlock)
+    }
+}
+
+/// The record of `condition`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ConditionRecord {
+    /// What every record has. The verdict is verified if the condition is exact.
+    #[serde(flatten)]
+    pub record: Record,
+    /// The property.
+    pub property: String,
+    /// Whether each of the values is in `holds`, in `fails` or in `all_discarded`.
+    pub exact: bool,
+    /// The values for which the property surely holds, of those that the program allows and that
+    /// are not `all_discarded`.
+    pub holds: String,
+    /// Those for which it surely does not.
+    pub fails: String,
+    /// Those of which neither is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unknown: Option<String>,
+    /// Those all of whose runs a false `assume` discards, so that nothing holds or fails.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub all_discarded: Option<String>,
+    /// Whether all formulas are in a form that was made to be read.
+    pub readable: bool,
+    /// The values that a run shows something for: with failures, deadlocks and different results.
+    pub cases: Vec<Case>,
+}
+
+/// Some of the values for which a run shows something, and how.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Case {
+    /// The values.
+    pub condition: String,
+    /// One choice of them.
+    pub values: Vec<Binding>,
+    /// A run for it, or two with different results.
+    pub runs: Vec<Run>,
+}
+
+/// Runs over terms, each with the values for which it is possible.
+type Runs = Rc<Vec<(Term, Schedule)>>;
+
+/// Values for which runs show something.
+struct Class {
+    condition: Term,
+    /// For each run that shows it: which one it is depends on the values.
+    runs: Vec<Runs>,
+}
+
+/// A way to end, and the runs over terms that end like this.
+struct Outcome {
+    observed: Observed,
+    runs: Vec<(Term, Schedule)>,
+}
+
+/// Gathers the conditions of runs.
+struct Gathered<'a> {
+    wanted: &'a Wanted,
+    classes: Vec<Class>,
+    known: FxHashSet<Term>,
+    /// Of the runs that count.
+    counted: FxHashSet<Term>,
+    /// Of those that were cut.
+    cut: FxHashSet<Term>,
+    results: Vec<Outcome>,
+}
+
+fn is_failure(mishap: &&Mishap) -> bool {
+    mishap.kind == MishapKind::Failure
+}
+
+impl Gathered<'_> {
+    fn add(&mut self, program: &SymbolicMachine, condition: Term) {
+        if condition != Term::FALSE && self.known.insert(condition) {
+            let schedule = Schedule::from_run(program.whole(), program.processes());
+            self.classes.push(Class {
+                condition,
+                runs: vec![Rc::new(vec![(condition, schedule)])],
+            });
+        }
+    }
+
+    fn add_result(&mut self, program: &SymbolicMachine) {
+        let (observed, path) = (program.observed(), program.path_term());
+        let schedule = || Schedule::from_run(program.whole(), program.processes());
+        let mut known = self.results.iter_mut();
+        match known.find(|known| known.observed.same_values(&observed)) {
+            Some(known) if known.runs.iter().any(|(term, _)| *term == path) => {}
+            Some(known) => known.runs.push((path, schedule())),
+            None => self.results.push(Outcome {
+                observed,
+                runs: vec![(path, schedule())],
+            }),
+        }
+    }
+}
+
+impl Observer<SymbolicMachine> for Gathered<'_> {
+    fn start(&mut self, _: &SymbolicMachine) {
+        self.classes.clear();
+        self.known.clear();
+        self.counted.clear();
+        self.cut.clear();
+        self.results.clear();
+    }
+
+    fn pushed(&mut self, program: &SymbolicMachine) {
+        let Some(event) = program.events().last() else {
+            return;
+        };
+        let failed = || event.mishaps.iter().filter(is_failure);
+        let at = program.events().len() - 1;
+        // Before all processes have started, nothing is known of what counts.
+        if matches!(self.wanted, Wanted::Failure)
+            && failed().any(|mishap| program.counts(mishap))
+            && program.has_started()
+            && !program.is_discarded_at_start()
+            && !past_is_discarded(program, at)
+        {
+            self.add(program, program.path_term());
+        }
+    }
+
+    fn complete(&mut self, program: &SymbolicMachine) {
+        let end = ending(program);
+        if program.is_discarded_at_start() {
+            return;
+        }
+        let path = program.path_term();
+        match end {
+            Ending::Lost | Ending::Open => {
+                self.cut.insert(path);
+            }
+            Ending::Final | Ending::Failure | Ending::Deadlock => {
+                self.counted.insert(path);
+            }
+            Ending::Discarded => {}
+        }
+        match self.wanted {
+            Wanted::Failure => {
+                for mishap in program.initial_mishaps().iter().filter(is_failure) {
+                    if program.counts(mishap) {
+                        self.add(program, program.breach(mishap));
+                    }
+                }
+                let events = program.events().iter().enumerate();
+                for (at, event) in events {
+                    let mut failed = event.mishaps.iter().filter(is_failure);
+                    if failed.any(|mishap| program.counts(mishap))
+                        && !past_is_discarded(program, at)
+                    {
+                        self.add(program, path);
+                    }
+                }
+                if end == Ending::Final {
+                    for mishap in program.final_mishaps().iter().filter(is_failure) {
+                        if program.counts(mishap) {
+                            self.add(program, program.breach(mishap));
+                        }
+                    }
+                }
+            }
+            Wanted::Deadlock if end == Ending::Deadlock => self.add(program, path),
+            Wanted::Ensures(property, _) if end == Ending::Final => {
+                self.add(program, program.breaks(property.property()));
+            }
+            Wanted::Deterministic if end == Ending::Final => self.add_result(program),
+            _ => {}
+        }
+    }
+
+    fn cut(&mut self, program: &SymbolicMachine) {
+        self.cut.insert(program.path_term());
+    }
+}
+
+/// Makes a class of each pair of results that can differ. Whether all were compared.
+fn add_differences(machine: &SymbolicMachine, gathered: &mut Gathered<'_>) -> bool {
+    let results = std::mem::take(&mut gathered.results).into_iter();
+    let results: Vec<(Observed, Runs)> = results
+        .map(|result| (result.observed, Rc::new(result.runs)))
+        .collect();
+    let mut pairs = 0;
+    for (at, one) in results.iter().enumerate() {
+        for other in &results[..at] {
+            pairs += 1;
+            if pairs > MOST_PAIRS {
+                return false;
+            }
+            let differ = machine.differ(&one.0, &other.0);
+            let both = machine.with_terms(|terms, _| {
+                let [one, other] =
+                    [one, other].map(|(_, runs)| terms.any(runs.iter().map(|(path, _)| *path)));
+                let both = terms.and(one, other);
+                terms.and(both, differ)
+            });
+            let condition = both.unwrap_or(Term::FALSE);
+            if condition != Term::FALSE {
+                gathered.classes.push(Class {
+                    condition,
+                    runs: vec![Rc::clone(&other.1), Rc::clone(&one.1)],
+                });
+            }
+        }
+    }
+    true
+}
+
+/// The formulas that are told.
+struct Formulas {
+    violated: Told,
+    others: Told,
+    unknown: Option<Told>,
+    discarded: Option<Told>,
+    /// What is taken for granted in the first three.
+    given: Term,
+}
+
+/// A formula for people.
+struct Told {
+    text: String,
+    readable: Option<Readable>,
+}
+
+/// What is done after the search.
+struct Telling<'a> {
+    machine: &'a SymbolicMachine,
+    hurry: &'a Hurry,
+}
+
+impl Telling<'_> {
+    fn terms<T>(&self, work: impl FnOnce(&mut Terms) -> T) -> T {
+        let done = self.machine.with_terms(|terms, _| work(terms));
+        done.expect("a machine for all values has a solver")
+    }
+
+    /// Values for which all of these hold; the error says that it is not known.
+    fn model(&self, conditions: &[Term]) -> Result<Option<Model>, ()> {
+        let answer = self
+            .machine
+            .with_terms(|terms, solver| solver.check(terms, conditions));
+        match answer {
+            Some(Answer::Sat(model)) => Ok(Some(model)),
+            Some(Answer::Unsat) => Ok(None),
+            _ => Err(()),
+        }
+    }
+
+    fn tell(&self, formula: Term, given: Term) -> Told {
+        let readable = self.machine.with_terms(|terms, solver| {
+            let mut go_on = || !self.hurry.is_over();
+            Reader::new(terms, solver, given, &mut go_on).read(formula)
+        });
+        let readable = readable.flatten();
+        let text = match &readable {
+            Some(readable) => readable.text.clone(),
+            None => self.terms(|terms| {
+                let simple = terms.simplify(formula);
+                terms.show(simple)
+            }),
+        };
+        Told { text, readable }
+    }
+
+    /// The formulas: `bounded` says that any value may be one that was cut.
+    fn formulas(&self, start: Term, gathered: &Gathered<'_>, bounded: bool) -> Formulas {
+        let classes = gathered.classes.iter().map(|class| class.condition);
+        let sorted = |terms: &FxHashSet<Term>| {
+            let mut sorted: Vec<Term> = terms.iter().copied().collect();
+            sorted.sort_unstable();
+            sorted
+        };
+        let (counted, cut) = (sorted(&gathered.counted), sorted(&gathered.cut));
+        let (violated, idle, unknown, rest) = self.terms(|terms| {
+            let violated = terms.any(classes);
+            let counted = terms.any(counted);
+            let cut = match bounded {
+                true => Term::TRUE,
+                false => terms.any(cut),
+            };
+            let fine = terms.not(violated);
+            let unknown = terms.and(fine, cut);
+            let whole = terms.not(cut);
+            let rest = terms.and(fine, whole);
+            let nothing = terms.not(counted);
+            let idle = terms.and(rest, nothing);
+            (violated, idle, unknown, rest)
+        });
+        let discarded = match self.model(&[start, idle]) {
+            Ok(None) => None,
+            _ => Some(self.tell(idle, start)),
+        };
+        let given = match discarded {
+            None => start,
+            Some(_) => self.terms(|terms| {
+                let active = terms.not(idle);
+                terms.and(start, active)
+            }),
+        };
+        let unknown = match self.model(&[given, unknown]) {
+            Ok(None) => None,
+            _ => Some(self.tell(unknown, given)),
+        };
+        Formulas {
+            violated: self.tell(violated, given),
+            others: self.tell(rest, given),
+            unknown,
+            discarded,
+            given,
+        }
+    }
+
+    /// For each part of the violated values: a choice of these, and the class that has it.
+    fn instances(&self, formulas: &Formulas, classes: &[Class]) -> Vec<(String, Model, usize)> {
+        let mut all = Vec::new();
+        let none = Vec::new();
+        let cubes = formulas.violated.readable.as_ref();
+        let cubes = cubes.map_or(&none, |readable| &readable.cubes);
+        for cube in cubes.iter().take(MOST_CASES) {
+            let text = self.terms(|terms| {
+                let all = terms.all(cube.iter().copied());
+                terms.show(all)
+            });
+            let found = classes.iter().enumerate().find_map(|(at, class)| {
+                let mut conditions = vec![formulas.given, class.condition];
+                conditions.extend(cube);
+                let model = self.model(&conditions).ok()??;
+                Some((text.clone(), model, at))
+            });
+            all.extend(found);
+        }
+        if cubes.is_empty() && formulas.violated.readable.is_none() {
+            for (at, class) in classes.iter().enumerate().take(MOST_CASES) {
+                if let Ok(Some(model)) = self.model(&[formulas.given, class.condition]) {
+                    let text = self.tell(class.condition, formulas.given).text;
+                    all.push((text, model, at));
+                }
+            }
+        }
+        all
+    }
+}
+
+impl Program {
+    /// For which inputs and initial values a property holds.
+    pub fn condition(
+        &self,
+        wanted: &Wanted,
+        options: &Options,
+        watch: &mut Watch<'_>,
+    ) -> Result<ConditionRecord, Refused> {
+        let code = self.language.maz().ok_or(Refused::NotMaz)?;
+        if code.program().linearizable.is_some() {
+            return Err(Refused::Object);
+        }
+        let depth = code.may_loop().then_some(DEPTH_OF_LOOPS);
+        let options = &Options {
+            jobs: 1,
+            limits: Limits {
+                depth: options.limits.depth.or(depth),
+                ..options.limits.clone()
+            },
+            ..options.clone()
+        };
+        let options = &options.started();
+        let budget = Budget::new(&options.limits);
+        let mut machine = symbolic_machine(code, options, options.patience.clone())?;
+        let mut gathered = Gathered {
+            wanted,
+            classes: Vec::new(),
+            known: FxHashSet::default(),
+            counted: FxHashSet::default(),
+            cut: FxHashSet::default(),
+            results: Vec::new(),
+        };
+        let algorithm = Algorithm::Optimal;
+        let mut found = everything(algorithm, options).run(&mut machine, watch, &mut gathered);
+        machine.back_to(0);
+        let start = machine.path_term();
+        let compared = add_differences(&machine, &mut gathered);
+        let bounded = !is_localised(&found.bounds)
+            || !compared
+            || machine.doubts() != Doubts::default()
+            || machine.is_ambiguous(&conditions(&gathered));
+        if bounded && found.bounds.is_empty() {
+            found.add_bound(Bound::Undecided);
+        }
+        options.show();
+        let hurry = Hurry::after(&found, &options.limits);
+        let telling = Telling {
+            machine: &machine,
+            hurry: &hurry,
+        };
+        let formulas = telling.formulas(start, &gathered, bounded);
+        let instances = telling.instances(&formulas, &gathered.classes);
+        let mut cases = Vec::new();
+        for (condition, model, class) in instances {
+            let runs = &gathered.classes[class].runs;
+            cases.extend(case(&mut machine, (condition, runs), model, options));
+        }
+        doubt(&machine, options, &mut found, watch);
+        let exact = formulas.unknown.is_none();
+        let head = Head::new("condition", algorithm, options, Kinds::NONE);
+        let mut record = self.record_of(head, &found, Vec::new());
+        record.deterministic = None;
+        record.kinds.met.clear();
+        record.seconds = budget.elapsed().as_secs_f64();
+        record.verdict = match exact {
+            true => Verdict::Verified,
+            false => Verdict::Inconclusive,
+        };
+        if exact {
+            // What was cut concerns no value that is not decided.
+            record.scope.bounds.clear();
+            (record.scope.exhaustive, record.stopped) = (true, StopReason::Complete);
+        }
+        let Formulas {
+            violated,
+            others,
+            unknown,
+            discarded,
+            ..
+        } = formulas;
+        let told = [
+            Some(&violated),
+            Some(&others),
+            unknown.as_ref(),
+            discarded.as_ref(),
+        ];
+        let readable = told.iter().flatten().all(|told| told.readable.is_some());
+        let (holds, fails) = match wanted.is_shown_by_a_run() {
+            true => (violated.text, others.text),
+            false => (others.text, violated.text),
+        };
+        Ok(ConditionRecord {
+            record,
+            property: wanted.name().to_owned(),
+            exact,
+            holds,
+            fails,
+            unknown: unknown.map(|told| told.text),
+            all_discarded: discarded.map(|told| told.text),
+            readable,
+            cases,
+        })
+    }
+}
+
+/// Whether the runs that were cut are known: nothing else is missing.
+fn is_localised(bounds: &[Bound]) -> bool {
+    bounds.iter().all(|bound| {
+        matches!(
+            bound,
+            Bound::MaxDepth(_) | Bound::MaxLocal(_) | Bound::MaxMessages(_) | Bound::IntRange
+        )
+    })
+}
+
+/// All conditions that were gathered.
+fn conditions(gathered: &Gathered<'_>) -> Vec<Term> {
+    let classes = gathered.classes.iter().map(|class| class.condition);
+    let sets = gathered.counted.iter().chain(&gathered.cut).copied();
+    classes.chain(sets).collect()
+}
+
+/// A case with its runs; none if they leave the range of numbers that runs have.
+fn case(
+    machine: &mut SymbolicMachine,
+    (condition, all): (String, &[Runs]),
+    model: Model,
+    options: &Options,
+) -> Option<Case> {
+    let mut case = Case {
+        condition,
+        values: Vec::new(),
+        runs: Vec::new(),
+    };
+    for runs in all {
+        let possible = |path: Term| machine.with_terms(|terms, _| terms.eval(path, &model));
+        let run = runs
+            .iter()
+            .find(|(path, _)| possible(*path) == Some(Some(1)));
+        let (_, schedule) = run?;
+        follow(machine, schedule);
+        let run = machine.concrete_with(&Valuation::from(model.clone()));
+        let mut over = Machine::new(run.code, options.limits.local);
+        if !gives_up(&mut over, &run.schedule, options).is_empty() {
+            return None;
+        }
+        case.values = run.values;
+        case.runs.push(retell(&mut over, &run.schedule).run);
+    }
+    Some(case)
+}

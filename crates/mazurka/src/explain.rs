@@ -1,0 +1,76 @@
+//! Which orders of steps bring a violation about: told with what `check` shows first.
+
+use std::sync::Arc;
+
+use mazurka_core::record::{Explanation, NamedStep, OrderedSteps, Record, Run};
+use mazurka_core::{Execution, Kind, Mishap, MishapKind, Schedule};
+use mazurka_explore::{Shown, explain};
+use mazurka_lang::Machine;
+
+use crate::{Options, Program, Watch};
+
+impl Program {
+    /// The explanation of the first witness, if it is a failure or a deadlock of a `.maz` program
+    /// whose values are known, and small enough.
+    pub(crate) fn explanation(
+        &self,
+        record: &Record,
+        options: &Options,
+        watch: &mut Watch<'_>,
+    ) -> Option<Explanation> {
+        let witness = record.witnesses.first()?;
+        let [run] = &witness.runs[..] else {
+            return None;
+        };
+        let code = self.language.maz()?;
+        if witness.lasso.is_some() || self.language.for_all().is_some() {
+            return None;
+        }
+        let mut machine = Machine::new(Arc::clone(code), options.limits.local);
+        let schedule: Schedule = run.schedule.parse().ok()?;
+        for step in &schedule.0 {
+            let process = machine.processes().find(&step.process)?;
+            machine.step(process, &step.outcomes).ok()?;
+        }
+        let shown = match witness.kind {
+            Kind::Deadlock => Shown::Deadlock,
+            Kind::Failure => Shown::Failure(failed_site(&machine)?),
+            _ => return None,
+        };
+        let explained = explain(&mut machine, shown, watch)?;
+        let orders = explained
+            .orders
+            .iter()
+            .map(|&[first, second]| OrderedSteps {
+                first: named(run, first),
+                second: named(run, second),
+            });
+        Some(Explanation {
+            orders: orders.collect(),
+            traces: explained.traces,
+            shown: explained.shown,
+        })
+    }
+}
+
+/// Where the last step of the current run fails, or its end.
+fn failed_site(machine: &Machine) -> Option<u32> {
+    let fails = |mishap: &&Mishap| mishap.kind == MishapKind::Failure && machine.counts(mishap);
+    let last = machine.events().last()?;
+    let own = last.mishaps.iter().find(fails).map(|mishap| mishap.site);
+    own.or_else(|| {
+        let at_end = machine.is_final().then(|| machine.final_mishaps())?;
+        at_end.iter().find(fails).map(|mishap| mishap.site)
+    })
+}
+
+/// The name of a step of a run.
+fn named(run: &Run, at: usize) -> NamedStep {
+    let process = &run.steps[at].process;
+    let before = run.steps[..=at].iter();
+    NamedStep {
+        process: process.clone(),
+        index: before.filter(|step| step.process == *process).count(),
+        step: at + 1,
+    }
+}

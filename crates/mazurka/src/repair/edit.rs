@@ -1,0 +1,160 @@
+//! Changes of a text that leave its comments and its layout as they are.
+
+use mazurka_lang::outline::Outline;
+
+/// A place in a text where something is left out and something else put in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Edit {
+    /// The first byte that is left out.
+    pub start: usize,
+    /// The byte after the last.
+    pub end: usize,
+    /// What stands there instead.
+    pub with: String,
+}
+
+impl Edit {
+    pub fn insert(at: usize, with: String) -> Self {
+        Self {
+            start: at,
+            end: at,
+            with,
+        }
+    }
+}
+
+/// The text with all changes made. Changes at one place are made in their order.
+pub(super) fn apply(source: &str, edits: &[Edit]) -> String {
+    let mut sorted: Vec<&Edit> = edits.iter().collect();
+    sorted.sort_by_key(|edit| (edit.start, edit.end));
+    let (mut text, mut at) = (String::with_capacity(source.len()), 0);
+    for edit in sorted {
+        if edit.start >= at {
+            text += &source[at..edit.start];
+            at = edit.end;
+        }
+        text += &edit.with;
+    }
+    text + &source[at..]
+}
+
+/// The blanks at the start of the line of a place, if nothing else stands before it there.
+fn indent(source: &str, at: usize) -> Option<&str> {
+    let line = source[..at].rfind('\n').map_or(0, |end| end + 1);
+    let before = &source[line..at];
+    before.trim().is_empty().then_some(before)
+}
+
+/// Puts a statement in front of the one at a place.
+pub(super) fn before(source: &str, start: usize, statement: &str) -> Edit {
+    let with = match indent(source, start) {
+        Some(indent) => format!("{statement};\n{indent}"),
+        None => format!("{statement}; "),
+    };
+    Edit::insert(start, with)
+}
+
+/// Puts a statement behind the one that starts and ends at these places.
+pub(super) fn after(source: &str, (start, end): (usize, usize), statement: &str) -> Edit {
+    // Behind a `}` the text may go on without a `;`.
+    let rest = source[end..].trim_start();
+    let goes_on = !(rest.starts_with(';') || rest.starts_with('}') || rest.is_empty());
+    let close = if goes_on { ";" } else { "" };
+    let with = match indent(source, start) {
+        Some(indent) => format!(";\n{indent}{statement}{close}"),
+        None => format!("; {statement}{close}"),
+    };
+    Edit::insert(end, with)
+}
+
+/// Puts statements into a block with a word in front of it.
+pub(super) fn wrap(source: &str, (start, end): (usize, usize), word: &str) -> Vec<Edit> {
+    let inner = &source[start..end];
+    match indent(source, start).filter(|_| inner.contains('\n')) {
+        None => vec![
+            Edit::insert(start, format!("{word} {{ ")),
+            Edit::insert(end, " }".to_owned()),
+        ],
+        Some(indent) => {
+            let deeper = inner.replace(&format!("\n{indent}"), &format!("\n{indent}  "));
+            vec![Edit {
+                start,
+                end,
+                with: format!("{word} {{\n{indent}  {deeper}\n{indent}}}"),
+            }]
+        }
+    }
+}
+
+/// A name that the text does not have.
+pub(super) fn fresh(source: &str, wanted: &[&str]) -> String {
+    let known: Vec<&str> = words(source).collect();
+    let mut names = wanted.iter().map(|name| (*name).to_owned());
+    let free = names.find(|name| !known.contains(&name.as_str()));
+    free.unwrap_or_else(|| {
+        let mut numbered = (1..).map(|number| format!("{}{number}", wanted[0]));
+        let free = numbered.find(|name| !known.contains(&name.as_str()));
+        free.expect("a text has not all numbers")
+    })
+}
+
+/// The names and numbers in a text.
+pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
+    let inside = |c: char| c.is_alphanumeric() || c == '_';
+    text.split(move |c| !inside(c))
+        .filter(|word| !word.is_empty())
+}
+
+/// Declares something on a line of its own: behind the last variable, or in front of the first.
+/// None if neither is a place for it.
+pub(super) fn declare(source: &str, outline: &Outline, declaration: &str) -> Option<Edit> {
+    let (first, last) = outline.variable_places?;
+    let line = |at: usize| source[..at].rfind('\n').map_or(0, |end| end + 1);
+    let behind = source[last..].find('\n').map(|end| last + end + 1);
+    let places = [behind, Some(line(first))];
+    places.into_iter().flatten().find_map(|at| {
+        let edit = Edit::insert(at, format!("{declaration}\n"));
+        let read = Outline::read(&apply(source, std::slice::from_ref(&edit)))?;
+        (read.items == outline.items + 1).then_some(edit)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_get_lines_of_their_own_where_others_have_them() {
+        let source = "process {\n  x := 1; // one\n  y := 2\n}";
+        let x = source.find("x :=").expect("there");
+        let y = source.find("y :=").expect("there");
+        let edits = [
+            before(source, x, "lock(m)"),
+            after(source, (y, y + 6), "unlock(m)"),
+        ];
+        let text = "process {\n  lock(m);\n  x := 1; // one\n  y := 2;\n  unlock(m)\n}";
+        assert_eq!(apply(source, &edits), text);
+        let source = "process { if x == 0 { y := 1 } z := 1 }";
+        let end = source.find(" z").expect("there");
+        let edits = [
+            before(source, 10, "lock(m)"),
+            after(source, (10, end), "unlock(m)"),
+        ];
+        let text = "process { lock(m); if x == 0 { y := 1 }; unlock(m); z := 1 }";
+        assert_eq!(apply(source, &edits), text);
+    }
+
+    #[test]
+    fn blocks_are_indented() {
+        let source = "process {\n  x := 1;\n  y := 2\n}";
+        let edits = wrap(source, (12, source.len() - 2), "atomic");
+        let text = "process {\n  atomic {\n    x := 1;\n    y := 2\n  }\n}";
+        assert_eq!(apply(source, &edits), text);
+    }
+
+    #[test]
+    fn names_are_new() {
+        assert_eq!(fresh("lock m  lock mutex", &["m", "mutex", "l"]), "l");
+        assert_eq!(fresh("lock m", &["m"]), "m1");
+    }
+}

@@ -1,0 +1,396 @@
+//! `repair`: changes of a program after which `check` verifies it.
+//!
+//! Each kind of change has a file that proposes candidates; here each of them is read, checked and
+//! counted, and what is left is ranked. A candidate is a list of [edits](edit) of the text, so that
+//! comments and layout stay.
+//!
+//! | kind | what changes |
+//! |---|---|
+//! | [`order`] | two statements change places; elements of an array of locks are taken in order |
+//! | [`join`] | a process waits for those that it has started |
+//! | [`lock`] | a lock around the smallest regions, one of the program or a new one |
+//! | [`atomic`] | an `atomic` block around the smallest regions |
+//! | [`guard`] | a step waits for a condition |
+//!
+//! A change of the order costs nothing when the program runs, so these come first; the others let
+//! processes wait, and guards come last, since they may wait for ever. Then a change that adds no
+//! trace comes first, then one that leaves more of them, then the shorter one.
+//! Regions that contain those of a change that works are not tried.
+//!
+//! ```
+//! use mazurka::repair::ChangeKind;
+//! use mazurka::{Options, Program, quietly};
+//!
+//! let source = "lock a, b\n\
+//!     process { lock(a); lock(b); unlock(b); unlock(a) }\n\
+//!     process { lock(b); lock(a); unlock(a); unlock(b) }\n";
+//! let program = Program::load("abba.maz", source, &[]).unwrap();
+//! let found = program.repair(source, &Options::default(), &mut quietly()).unwrap();
+//! let best = &found.repairs[0];
+//! assert_eq!(best.kind, ChangeKind::Order);
+//! assert!(best.diff.contains("+process { lock(b); lock(a); unlock(b); unlock(a) }"));
+//! ```
+
+mod atomic;
+mod edit;
+mod guard;
+mod join;
+mod lock;
+mod order;
+mod region;
+
+use std::time::{Duration, Instant};
+
+use mazurka_core::record::Record;
+use mazurka_core::{Counts, Limits, Verdict};
+use mazurka_lang::Code;
+use mazurka_lang::outline::{Outline, Statement};
+use rustc_hash::FxHashSet;
+use serde::{Deserialize, Serialize};
+
+use crate::{Algorithm, Options, Program, Refused, Watch};
+use edit::{Edit, apply, words};
+use region::{Region, covers};
+
+/// Steps after which a candidate is left out.
+const STEPS_OF_A_CHECK: u64 = 300_000;
+
+/// Time after which a candidate is left out.
+const TIME_OF_A_CHECK: Duration = Duration::from_secs(4);
+
+/// Time for all candidates, if no limit is given.
+const TIME_OF_ALL: Duration = Duration::from_secs(30);
+
+/// Changes of one kind that are kept.
+const MOST_OF_A_KIND: usize = 6;
+
+/// What a change does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ChangeKind {
+    /// Another order of statements, or of locks.
+    Order,
+    /// A process waits for those that it has started.
+    Join,
+    /// A lock around regions.
+    Lock,
+    /// An `atomic` block around regions.
+    Atomic,
+    /// A step waits for a condition.
+    Guard,
+}
+
+impl ChangeKind {
+    /// Whether it lets no process wait that did not wait before.
+    fn is_free(self) -> bool {
+        self == ChangeKind::Order
+    }
+}
+
+/// The record of `repair`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RepairRecord {
+    /// The record of the program as it is.
+    #[serde(flatten)]
+    pub record: Record,
+    /// How many changes were checked.
+    pub tried: u64,
+    /// Whether all were that there are.
+    pub all_tried: bool,
+    /// Those that work, the best first.
+    pub repairs: Vec<Repair>,
+}
+
+/// What a program can do, as far as it was counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Behaviours {
+    /// The traces; none if there are too many to count.
+    pub traces: Option<u64>,
+    /// The final states.
+    pub final_states: u64,
+}
+
+/// A change after which the program is verified.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Repair {
+    /// What it does.
+    pub kind: ChangeKind,
+    /// The same in words.
+    pub summary: String,
+    /// The change as a unified diff.
+    pub diff: String,
+    /// The whole text after it.
+    pub source: String,
+    /// Lines that are removed or added.
+    pub lines: u64,
+    /// What the program could do before.
+    pub before: Behaviours,
+    /// What it can do then.
+    pub after: Behaviours,
+}
+
+/// Why a program is not repaired.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotRepaired {
+    /// It consists of several files.
+    #[error("`repair` changes one file, and this program includes others")]
+    Included,
+    /// It is not checked.
+    #[error(transparent)]
+    Refused(#[from] Refused),
+}
+
+/// A change that may work.
+#[derive(Clone, Debug)]
+struct Candidate {
+    kind: ChangeKind,
+    summary: String,
+    edits: Vec<Edit>,
+    /// The statements that it protects, if it does that.
+    regions: Vec<Region>,
+}
+
+/// The program that is to be changed.
+struct Subject<'a> {
+    source: &'a str,
+    outline: &'a Outline,
+    code: &'a Code,
+    /// The lines of the steps that show what is wrong.
+    lines: FxHashSet<usize>,
+}
+
+impl Subject<'_> {
+    /// The line of a place.
+    fn line(&self, at: usize) -> usize {
+        self.source[..at].matches('\n').count() + 1
+    }
+
+    /// Whether a statement uses anything that other processes can see.
+    fn touches_shared(&self, statement: &Statement) -> bool {
+        let known = |word: &str| {
+            let mut variables = self.outline.variables.iter();
+            let mut locks = self.outline.locks.iter();
+            let mut objects = self.outline.objects.iter();
+            variables.any(|name| name == word)
+                || objects.any(|name| name == word)
+                || locks.any(|(name, _)| name == word)
+        };
+        words(statement.span.text(self.source)).any(known)
+    }
+
+    /// Whether two statements use a variable in common.
+    fn share_a_variable(&self, one: &Statement, two: &Statement) -> bool {
+        let [one, two] = [one, two].map(|statement| statement.span.text(self.source));
+        let mut variables = self.outline.variables.iter();
+        variables.any(|name| {
+            let uses = |text| words(text).any(|word| word == name);
+            uses(one) && uses(two)
+        })
+    }
+
+    /// Whether a statement has a step of what shows the violation.
+    fn is_involved(&self, statement: &Statement) -> bool {
+        let (start, end) = (statement.span.start as usize, statement.span.end as usize);
+        let mut lines = self.line(start)..=self.line(end);
+        lines.any(|line| self.lines.contains(&line))
+    }
+}
+
+/// The lines of regions, in words.
+fn at_lines(lines: &[usize]) -> String {
+    let shown: Vec<String> = lines.iter().map(usize::to_string).collect();
+    match &shown[..] {
+        [one] => format!("line {one}"),
+        [rest @ .., last] => format!("lines {} and {last}", rest.join(", ")),
+        [] => "nothing".to_owned(),
+    }
+}
+
+/// The lines of all steps that a record shows, and of where processes wait at the end.
+fn lines_of(record: &Record) -> FxHashSet<usize> {
+    let runs = record.witnesses.iter().flat_map(|witness| &witness.runs);
+    let steps = runs.flat_map(|run| &run.steps).map(|step| step.line);
+    let places = record
+        .witnesses
+        .iter()
+        .filter_map(|witness| witness.place.as_ref());
+    let waiting = record.witnesses.iter().flat_map(|witness| &witness.waiting);
+    let waiting = waiting.map(|waiting| waiting.line);
+    let places = places.map(|place| place.line);
+    steps.chain(places).chain(waiting).collect()
+}
+
+/// What was counted within the limits of one check.
+fn behaviours(
+    program: &Program,
+    options: &Options,
+    watch: &mut Watch<'_>,
+) -> Option<(Behaviours, Counts)> {
+    let record = program.explore(Algorithm::Optimal, options, watch).ok()?;
+    let counts = record.counts;
+    let whole = record.scope.exhaustive;
+    let counted = Behaviours {
+        traces: counts.traces.filter(|_| whole),
+        final_states: counts.final_states,
+    };
+    Some((counted, counts))
+}
+
+impl Program {
+    /// Changes after which the program, whose text must be given again, is verified.
+    pub fn repair(
+        &self,
+        source: &str,
+        options: &Options,
+        watch: &mut Watch<'_>,
+    ) -> Result<RepairRecord, NotRepaired> {
+        let start = Instant::now();
+        let code = self.language.maz().ok_or(Refused::NotMaz)?;
+        if source.contains(mazurka_diagnostics::MARK) {
+            return Err(NotRepaired::Included);
+        }
+        let record = self.check(options, watch)?;
+        let mut found = RepairRecord {
+            record,
+            tried: 0,
+            all_tried: true,
+            repairs: Vec::new(),
+        };
+        let outline = Outline::read(source).filter(|_| found.record.verdict == Verdict::Violated);
+        let Some(outline) = outline else {
+            return Ok(found);
+        };
+        let subject = Subject {
+            source,
+            outline: &outline,
+            code,
+            lines: lines_of(&found.record),
+        };
+        let mut trial = Trial {
+            program: self,
+            source,
+            options,
+            until: start + options.limits.time.unwrap_or(TIME_OF_ALL),
+            before: None,
+        };
+        trial.before = behaviours(self, &trial.options_now(), watch);
+        let proposals: [fn(&Subject<'_>) -> Vec<Candidate>; 5] = [
+            order::candidates,
+            join::candidates,
+            lock::candidates,
+            atomic::candidates,
+            guard::candidates,
+        ];
+        for propose in proposals {
+            let mut working: Vec<Vec<Region>> = Vec::new();
+            for candidate in propose(&subject) {
+                if trial.is_over() {
+                    found.all_tried = false;
+                    break;
+                }
+                let regions = &candidate.regions;
+                let more =
+                    !regions.is_empty() && working.iter().any(|known| covers(regions, known));
+                if more {
+                    continue;
+                }
+                found.tried += 1;
+                if let Some(repair) = trial.works(&candidate, watch) {
+                    working.push(candidate.regions);
+                    found.repairs.push(repair);
+                }
+            }
+        }
+        rank(&mut found.repairs);
+        Ok(found)
+    }
+}
+
+/// The best first, and of each kind only some.
+fn rank(repairs: &mut Vec<Repair>) {
+    repairs.sort_by_key(|repair| {
+        // What is not counted is many.
+        let [before, after] =
+            [repair.before, repair.after].map(|count| count.traces.unwrap_or(u64::MAX));
+        (
+            !repair.kind.is_free(),
+            repair.kind == ChangeKind::Guard,
+            after > before,
+            before.saturating_sub(after),
+            repair.lines,
+            repair.source.len(),
+        )
+    });
+    let mut seen = std::collections::BTreeMap::new();
+    repairs.retain(|repair| {
+        let count: &mut usize = seen.entry(repair.kind).or_default();
+        *count += 1;
+        *count <= MOST_OF_A_KIND
+    });
+}
+
+/// Tries changes of a program.
+struct Trial<'a> {
+    program: &'a Program,
+    source: &'a str,
+    options: &'a Options,
+    until: Instant,
+    before: Option<(Behaviours, Counts)>,
+}
+
+impl Trial<'_> {
+    fn is_over(&self) -> bool {
+        Instant::now() >= self.until
+    }
+
+    /// For one check, with what is left of the time.
+    fn options_now(&self) -> Options {
+        let left = self.until.saturating_duration_since(Instant::now());
+        let steps = self.options.limits.steps;
+        Options {
+            limits: Limits {
+                steps: Some(steps.map_or(STEPS_OF_A_CHECK, |most| most.min(STEPS_OF_A_CHECK))),
+                time: Some(left.min(TIME_OF_A_CHECK)),
+                ..self.options.limits.clone()
+            },
+            keep_going: false,
+            cover: false,
+            jobs: 1,
+            ..self.options.clone()
+        }
+    }
+
+    /// The change as it is told, if the program is verified with it.
+    fn works(&self, candidate: &Candidate, watch: &mut Watch<'_>) -> Option<Repair> {
+        let text = apply(self.source, &candidate.edits);
+        let of = self.program.record();
+        let changed = Program::load(&of.file, &text, &of.set).ok()?;
+        let checked = changed.check(&self.options_now(), watch).ok()?;
+        if checked.verdict != Verdict::Verified {
+            return None;
+        }
+        let (before, counts_before) = self.before?;
+        let (after, counts) = behaviours(&changed, &self.options_now(), watch)?;
+        // What the program allows itself must not become more, nor all that there is.
+        if counts.deadlocks > 0 && counts_before.deadlocks == 0 {
+            return None;
+        }
+        let diff = similar::TextDiff::from_lines(self.source, &text);
+        let lines = diff.iter_all_changes();
+        let lines = lines.filter(|change| change.tag() != similar::ChangeTag::Equal);
+        let lines = lines.count() as u64;
+        let mut shown = diff.unified_diff();
+        let shown = shown
+            .context_radius(2)
+            .header(&format!("a/{}", of.file), &format!("b/{}", of.file));
+        Some(Repair {
+            kind: candidate.kind,
+            summary: candidate.summary.clone(),
+            diff: shown.to_string(),
+            lines,
+            before,
+            after,
+            source: text,
+        })
+    }
+}

@@ -1,0 +1,98 @@
+//! Another order: of two statements that follow each other, lock acquisitions among them, and of
+//! the elements of an array of locks.
+
+use mazurka_lang::outline::{Block, Role, Statement};
+
+use super::edit::{Edit, before, words};
+use super::{Candidate, ChangeKind, Subject};
+
+/// Changes of an order.
+pub(super) fn candidates(subject: &Subject<'_>) -> Vec<Candidate> {
+    let mut all = Vec::new();
+    for body in &subject.outline.bodies {
+        in_block(subject, &body.block, &mut all);
+    }
+    all
+}
+
+fn in_block(subject: &Subject<'_>, block: &Block, into: &mut Vec<Candidate>) {
+    for pair in block.windows(2) {
+        let [one, two] = pair else { continue };
+        let involved = subject.is_involved(one) || subject.is_involved(two);
+        if !involved {
+            continue;
+        }
+        into.extend(by_index(subject, one, two));
+        let moves = |statement: &Statement| {
+            matches!(
+                statement.role,
+                Role::Step | Role::Lock(..) | Role::Unlock(_) | Role::Join
+            )
+        };
+        // What one of them does must not matter to the other, when the process is alone.
+        if moves(one) && moves(two) && !subject.share_a_variable(one, two) {
+            into.push(swapped(subject, one, two));
+        }
+    }
+    for inner in block.iter().flat_map(|statement| &statement.blocks) {
+        in_block(subject, inner, into);
+    }
+}
+
+fn swapped(subject: &Subject<'_>, one: &Statement, two: &Statement) -> Candidate {
+    let text = |statement: &Statement| statement.span.text(subject.source);
+    let put = |place: &Statement, with: &Statement| Edit {
+        start: place.span.start as usize,
+        end: place.span.end as usize,
+        with: text(with).to_owned(),
+    };
+    let locks = matches!((&one.role, &two.role), (Role::Lock(..), Role::Lock(..)));
+    let line = subject.line(one.span.start as usize);
+    Candidate {
+        kind: ChangeKind::Order,
+        summary: match locks {
+            true => format!("the other order of the locks in line {line}"),
+            false => format!("`{}` before `{}` in line {line}", text(two), text(one)),
+        },
+        edits: vec![put(one, two), put(two, one)],
+        regions: Vec::new(),
+    }
+}
+
+/// Two elements of one array of locks are taken in the order of their numbers.
+fn by_index(subject: &Subject<'_>, one: &Statement, two: &Statement) -> Option<Candidate> {
+    let (Role::Lock(name, Some(a)), Role::Lock(other, Some(b))) = (&one.role, &two.role) else {
+        return None;
+    };
+    if name != other {
+        return None;
+    }
+    let source = subject.source;
+    let pairs = [("first", "second"), ("low", "high"), ("lower", "upper")];
+    let used: Vec<&str> = words(source).collect();
+    let free = |(a, b): &&(&str, &str)| !used.contains(a) && !used.contains(b);
+    let (first, second) = *pairs.iter().find(free)?;
+    let (a_text, b_text) = (a.text(source), b.text(source));
+    let least = format!("let {first} = if {a_text} < {b_text} then {a_text} else {b_text}");
+    let most = format!("let {second} = if {a_text} < {b_text} then {b_text} else {a_text}");
+    let put = |at: &mazurka_diagnostics::Span, with: &str| Edit {
+        start: at.start as usize,
+        end: at.end as usize,
+        with: with.to_owned(),
+    };
+    let start = one.span.start as usize;
+    Some(Candidate {
+        kind: ChangeKind::Order,
+        summary: format!(
+            "`{name}` is taken in the order of the numbers in line {}",
+            subject.line(start)
+        ),
+        edits: vec![
+            before(source, start, &least),
+            before(source, start, &most),
+            put(a, first),
+            put(b, second),
+        ],
+        regions: Vec::new(),
+    })
+}

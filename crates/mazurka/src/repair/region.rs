@@ -1,0 +1,124 @@
+//! Regions: statements that follow each other, to be done without others in between. What a lock
+//! and an `atomic` block have in common.
+
+use mazurka_lang::outline::{Block, Role, Statement};
+
+use super::Subject;
+
+/// Statements of one region.
+const MOST_STATEMENTS: usize = 8;
+
+/// Combinations of regions that are tried for one way to protect them.
+const MOST_COMBINATIONS: usize = 160;
+
+/// Statements of one block that follow each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Region {
+    /// The number of the process or procedure.
+    pub body: usize,
+    /// The first byte.
+    pub start: usize,
+    /// The byte after the last.
+    pub end: usize,
+    /// How many statements it has, with those inside others.
+    pub statements: usize,
+    /// The locks that are taken or released in it.
+    pub locks: Vec<String>,
+}
+
+impl Region {
+    fn contains(&self, other: &Region) -> bool {
+        self.start <= other.start && other.end <= self.end
+    }
+}
+
+/// Whether each region of one list lies in one of another.
+pub(super) fn covers(larger: &[Region], smaller: &[Region]) -> bool {
+    let inside = |region: &Region| larger.iter().any(|large| large.contains(region));
+    smaller.iter().all(inside)
+}
+
+fn count(statement: &Statement) -> usize {
+    1 + statement.blocks.iter().flatten().map(count).sum::<usize>()
+}
+
+fn locks(statement: &Statement, into: &mut Vec<String>) {
+    if let Role::Lock(name, _) | Role::Unlock(name) = &statement.role {
+        into.push(name.clone());
+    }
+    for inner in statement.blocks.iter().flatten() {
+        locks(inner, into);
+    }
+}
+
+fn leaves(statement: &Statement) -> bool {
+    statement.role == Role::Leave || statement.blocks.iter().flatten().any(leaves)
+}
+
+fn in_block(subject: &Subject<'_>, body: usize, block: &Block, into: &mut Vec<Region>) {
+    for (first, one) in block.iter().enumerate() {
+        for inner in &one.blocks {
+            in_block(subject, body, inner, into);
+        }
+        if !subject.touches_shared(one) {
+            continue;
+        }
+        for last in first..block.len().min(first + MOST_STATEMENTS) {
+            let all = &block[first..=last];
+            if all.iter().any(leaves) {
+                break;
+            }
+            if !subject.touches_shared(&block[last]) || !all.iter().any(|s| subject.is_involved(s))
+            {
+                continue;
+            }
+            let mut held = Vec::new();
+            all.iter().for_each(|statement| locks(statement, &mut held));
+            into.push(Region {
+                body,
+                start: one.span.start as usize,
+                end: block[last].span.end as usize,
+                statements: all.iter().map(count).sum(),
+                locks: held,
+            });
+        }
+    }
+}
+
+/// Combinations of regions, at most one of each process or procedure, the smallest first.
+pub(super) fn combinations(
+    subject: &Subject<'_>,
+    suits: impl Fn(&Region) -> bool,
+) -> Vec<Vec<Region>> {
+    let mut by_body: Vec<Vec<Region>> = Vec::new();
+    for (number, body) in subject.outline.bodies.iter().enumerate() {
+        let mut regions = Vec::new();
+        in_block(subject, number, &body.block, &mut regions);
+        regions.retain(|region| suits(region));
+        regions.sort_by_key(|region| (region.statements, region.start));
+        by_body.push(regions);
+    }
+    let mut all: Vec<Vec<Region>> = vec![Vec::new()];
+    for regions in &by_body {
+        let mut more = Vec::new();
+        for known in &all {
+            for region in regions {
+                let mut longer = known.clone();
+                longer.push(region.clone());
+                more.push(longer);
+            }
+        }
+        all.extend(more);
+        // Larger ones come again with the next process only if there is room.
+        all.sort_by_key(|regions| size(regions));
+        all.truncate(4 * MOST_COMBINATIONS);
+    }
+    all.retain(|regions| !regions.is_empty());
+    all.truncate(MOST_COMBINATIONS);
+    all
+}
+
+fn size(regions: &[Region]) -> (usize, usize) {
+    let statements = regions.iter().map(|region| region.statements).sum();
+    (statements, regions.len())
+}

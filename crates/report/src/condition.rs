@@ -1,0 +1,73 @@
+//! The answer of `condition`.
+
+use mazurka_core::record::{Binding, Record, Run};
+
+use crate::events::bindings;
+use crate::verdict::cut;
+use crate::{View, replay_command};
+
+/// For which values a property holds.
+#[derive(Clone, Debug)]
+pub struct Conditioned<'a> {
+    /// The property as it was asked for.
+    pub property: &'a str,
+    /// The values for which it holds.
+    pub holds: &'a str,
+    /// Those for which it does not.
+    pub fails: &'a str,
+    /// Those of which neither is known.
+    pub unknown: Option<&'a str>,
+    /// Those for which no run counts.
+    pub discarded: Option<&'a str>,
+    /// Whether all of these were made to be read.
+    pub readable: bool,
+    /// Parts of the values that runs show, one choice of each, and the runs.
+    pub cases: Vec<(&'a str, &'a [Binding], &'a [Run])>,
+}
+
+/// For which values a property holds, and runs that show it.
+pub fn conditioned(record: &Record, told: &Conditioned<'_>, view: &View) -> String {
+    let paint = view.paint;
+    let property = told.property;
+    let (yes, no) = match property {
+        "deterministic" => ("deterministic".to_owned(), "not deterministic"),
+        "failure" => ("a failure is possible".to_owned(), "no failure"),
+        "deadlock" => ("a deadlock is possible".to_owned(), "no deadlock"),
+        property => (format!("`{property}` holds at every end"), "not always"),
+    };
+    let exactly = match told.unknown {
+        None => "if and only if",
+        Some(_) => "surely if",
+    };
+    let mut text = format!("{yes} {exactly} {}\n", paint.strong(told.holds));
+    let surely = match told.unknown {
+        None => "if",
+        Some(_) => "surely if",
+    };
+    text += &format!("{no} {surely} {}\n", told.fails);
+    if let Some(unknown) = told.unknown {
+        text += &format!("{} if {unknown}\n", paint.unsure("unknown"));
+    }
+    if let Some(discarded) = told.discarded {
+        text +=
+            &format!("apart from these, every run is discarded by an `assume` if {discarded}\n");
+    }
+    text += &cut(record, view);
+    if !told.readable {
+        text += "These formulas were too large to be made shorter.\n";
+    }
+    for (condition, values, runs) in &told.cases {
+        text += &match values.is_empty() {
+            true => format!("\nif {condition}:\n"),
+            false => format!("\nif {condition}, for instance {}:\n", bindings(values)),
+        };
+        for run in *runs {
+            let command = replay_command(&record.program, run, &view.flags);
+            text += &format!("  {command}\n");
+            if runs.len() > 1 {
+                text += &format!("    ends with {}\n", bindings(&run.state));
+            }
+        }
+    }
+    text
+}

@@ -1,0 +1,466 @@
+//! Formulas that a person can read.
+//!
+//! A disjunction of path conditions has a disjunct for each way through a program, and most of
+//! them say the same in many words. Here a formula becomes a disjunction of few short *cubes*, or a
+//! conjunction of few short clauses, and stays the same formula wherever `given` holds:
+//!
+//! 1. A model of the formula that no cube has yet gives a truth to each atom of it. These literals
+//!    together imply the formula.
+//! 2. Literals are left out, the longest first, as long as the rest implies it: what remains is a
+//!    prime implicant (Quine). Orders of two numbers are tried in place of what the formula says of
+//!    each: `i == j` for `i == 0 && j == 0 || i == 1 && j == 1`.
+//! 3. Literals about one number alone are replaced by the widest interval around its value that
+//!    still implies the formula, if that covers what they said.
+//! 4. When all models are covered, cubes that the others cover are left out.
+//!
+//! Clauses are the negated cubes of the negated formula. Each implication is an "unsatisfiable" of
+//! the solver; where it does not know, there is no readable form, and the caller has the formula.
+
+use crate::{Answer, Model, Node, Solver, Sort, Term, Terms};
+
+/// Cubes that are made at most: more are not read by people.
+const MOST_CUBES: usize = 48;
+
+/// Questions to the solver for one formula.
+const MOST_QUERIES: u32 = 6_000;
+
+/// Numbers whose orders are tried at most.
+const MOST_ORDERED: usize = 4;
+
+/// What literals are made of.
+struct Atoms {
+    /// The conditions of the formula.
+    own: Vec<Term>,
+    /// Orders of its numbers.
+    orders: Vec<Term>,
+}
+
+/// A conjunction of literals; the empty one is true.
+pub type Cube = Vec<Term>;
+
+/// A formula as few short parts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Readable {
+    /// Its cubes: one of them holds exactly where the formula does.
+    pub cubes: Vec<Cube>,
+    /// The formula in the language's syntax, as cubes or as clauses, whichever is shorter.
+    pub text: String,
+}
+
+/// Makes formulas readable.
+pub struct Reader<'a> {
+    terms: &'a mut Terms,
+    solver: &'a mut dyn Solver,
+    /// What holds anyway.
+    given: Term,
+    go_on: &'a mut dyn FnMut() -> bool,
+    left: u32,
+}
+
+/// The values that a number can have, as far as its sort says.
+fn range(sort: Sort) -> (Option<i128>, Option<i128>) {
+    match sort {
+        Sort::Bool => (Some(0), Some(1)),
+        Sort::Int => (None, None),
+        Sort::Signed(bits) => {
+            let half = 1i128 << (bits - 1);
+            (Some(-half), Some(half - 1))
+        }
+        Sort::Unsigned(bits) => (Some(0), Some((1i128 << bits) - 1)),
+    }
+}
+
+/// A kept value as a number.
+fn number(sort: Sort, kept: i64) -> i128 {
+    match sort {
+        Sort::Unsigned(64) => i128::from(kept as u64),
+        _ => i128::from(kept),
+    }
+}
+
+impl<'a> Reader<'a> {
+    /// For formulas that matter only where `given` holds. `go_on` is asked now and then.
+    pub fn new(
+        terms: &'a mut Terms,
+        solver: &'a mut dyn Solver,
+        given: Term,
+        go_on: &'a mut dyn FnMut() -> bool,
+    ) -> Self {
+        Self {
+            terms,
+            solver,
+            given,
+            go_on,
+            left: MOST_QUERIES,
+        }
+    }
+
+    /// The readable form of a formula; none if the solver does not know enough, or it has too many
+    /// parts.
+    ///
+    /// ```
+    /// use mazurka_smt::{Effort, Embedded, Kind, Reader, Sort, Term, Terms};
+    ///
+    /// let mut terms = Terms::new();
+    /// let mut solver = Embedded::new(Effort::default());
+    /// let n = terms.variable(Kind::Input, "n", Sort::Signed(8));
+    /// let flag = terms.variable(Kind::Input, "flag", Sort::Bool);
+    /// // n is 1, 2 or 3, or less than 1, or flag is set and n is not 2.
+    /// let mut parts = Vec::new();
+    /// for k in 1..4 {
+    ///     let k = terms.constant(Sort::Signed(8), k);
+    ///     parts.push(terms.equal(n, k));
+    /// }
+    /// let one = terms.constant(Sort::Signed(8), 1);
+    /// parts.push(terms.less(n, one));
+    /// let two = terms.constant(Sort::Signed(8), 2);
+    /// let other = terms.unequal(n, two);
+    /// parts.push(terms.and(flag, other));
+    /// let all = terms.any(parts);
+    /// let mut go_on = || true;
+    /// let mut reader = Reader::new(&mut terms, &mut solver, Term::TRUE, &mut go_on);
+    /// assert_eq!(reader.read(all).unwrap().text, "n <= 3 || flag");
+    /// ```
+    pub fn read(&mut self, formula: Term) -> Option<Readable> {
+        self.left = MOST_QUERIES;
+        let cubes = self.cubes(formula)?;
+        let negated = self.terms.not(formula);
+        let weight = |parts: &[Cube]| parts.iter().map(Vec::len).sum::<usize>();
+        // The cubes of the negation are tried with what is left, and only if they could be shorter.
+        let clauses = match weight(&cubes) > 1 {
+            true => self.cubes(negated),
+            false => None,
+        };
+        let text = match clauses {
+            Some(clauses) if weight(&clauses) < weight(&cubes) => self.as_clauses(&clauses),
+            _ => self.as_cubes(&cubes),
+        };
+        Some(Readable { cubes, text })
+    }
+
+    fn as_cubes(&mut self, cubes: &[Cube]) -> String {
+        let one = |literals: &Cube| match literals.is_empty() {
+            true => "true".to_owned(),
+            false => {
+                let shown: Vec<String> = literals.iter().map(|&l| self.terms.show(l)).collect();
+                shown.join(" && ")
+            }
+        };
+        match cubes.is_empty() {
+            true => "false".to_owned(),
+            false => cubes.iter().map(one).collect::<Vec<_>>().join(" || "),
+        }
+    }
+
+    /// The conjunction of the negations of cubes.
+    fn as_clauses(&mut self, cubes: &[Cube]) -> String {
+        let mut clauses = Vec::new();
+        for cube in cubes {
+            let mut shown = Vec::new();
+            for &literal in cube {
+                let negated = self.terms.not(literal);
+                shown.push(self.terms.show(negated));
+            }
+            clauses.push(match (shown.len(), cubes.len()) {
+                (0, _) => "false".to_owned(),
+                (1, _) | (_, 1) => shown.join(" || "),
+                _ => format!("({})", shown.join(" || ")),
+            });
+        }
+        match clauses.is_empty() {
+            true => "true".to_owned(),
+            false => clauses.join(" && "),
+        }
+    }
+
+    fn ask(&mut self, conditions: &[Term]) -> Option<Answer> {
+        if self.left == 0 || !(self.go_on)() {
+            return None;
+        }
+        self.left -= 1;
+        let mut all = vec![self.given];
+        all.extend(conditions);
+        all.retain(|&condition| condition != Term::TRUE);
+        Some(self.solver.check(self.terms, &all))
+    }
+
+    /// Whether these conditions certainly exclude each other.
+    fn excluded(&mut self, conditions: &[Term]) -> bool {
+        self.ask(conditions) == Some(Answer::Unsat)
+    }
+
+    /// Values for which these hold: the inner one is none if there are none, the outer one if that
+    /// is not known.
+    fn model(&mut self, conditions: &[Term]) -> Option<Option<Model>> {
+        match self.ask(conditions)? {
+            Answer::Sat(model) => Some(Some(model)),
+            Answer::Unsat => Some(None),
+            Answer::Unknown(_) => None,
+        }
+    }
+
+    /// Prime implicants that together are the formula.
+    fn cubes(&mut self, formula: Term) -> Option<Vec<Cube>> {
+        let formula = self.terms.simplify(formula);
+        let negated = self.terms.not(formula);
+        if self.model(&[formula])?.is_none() {
+            return Some(Vec::new());
+        }
+        if self.excluded(&[negated]) {
+            return Some(vec![Vec::new()]);
+        }
+        let atoms = Atoms {
+            own: self.atoms(formula),
+            orders: self.orders(formula),
+        };
+        let mut cubes: Vec<Cube> = Vec::new();
+        let mut uncovered = vec![formula];
+        while let Some(model) = self.model(&uncovered)? {
+            if cubes.len() == MOST_CUBES {
+                return None;
+            }
+            let cube = self.implicant(&atoms, &model, negated)?;
+            let all = self.terms.all(cube.iter().copied());
+            uncovered.push(self.terms.not(all));
+            cubes.push(cube);
+        }
+        self.without_covered(&mut cubes);
+        for cube in &mut cubes {
+            cube.sort_by_key(|&literal| self.place(literal));
+        }
+        cubes.sort_by_key(|cube| {
+            let places: Vec<_> = cube.iter().map(|&literal| self.place(literal)).collect();
+            (cube.len(), places)
+        });
+        Some(cubes)
+    }
+
+    /// Where a literal stands in a text: by its first variable, lower bounds before upper ones.
+    fn place(&self, literal: Term) -> (Option<Term>, String) {
+        let first = self.terms.variables_of(&[literal]).first().copied();
+        let text = self.terms.show(literal);
+        // `>=` before `<=`, and both before the rest of that variable.
+        let order = match () {
+            () if text.contains(" >") => '0',
+            () if text.contains(" <") => '1',
+            () => '2',
+        };
+        (first, format!("{order}{text}"))
+    }
+
+    /// The conditions that a formula is put together from, those inside of numbers too.
+    fn atoms(&self, formula: Term) -> Vec<Term> {
+        let mut atoms = Vec::new();
+        let mut stack = vec![formula];
+        let mut seen = rustc_hash::FxHashSet::default();
+        while let Some(term) = stack.pop() {
+            if !seen.insert(term) {
+                continue;
+            }
+            match self.terms.node(term) {
+                Node::Constant(_) => {}
+                Node::Not(a) => stack.push(a),
+                Node::And(a, b) | Node::Or(a, b) => stack.extend([a, b]),
+                Node::If(a, b, c) if self.terms.sort(b) == Sort::Bool => stack.extend([a, b, c]),
+                Node::Equal(a, b) if self.terms.sort(a) == Sort::Bool => stack.extend([a, b]),
+                _ => {
+                    atoms.push(term);
+                    let parts = self.terms.parts_of(&[term]);
+                    stack.extend(
+                        parts
+                            .iter()
+                            .filter_map(|&part| match self.terms.node(part) {
+                                Node::If(test, ..) => Some(test),
+                                _ => None,
+                            }),
+                    );
+                }
+            }
+        }
+        // The longest first: they are left out before the others.
+        let size = |&atom: &Term| self.terms.parts_of(&[atom]).len();
+        atoms.sort_by_key(|atom| (std::cmp::Reverse(size(atom)), *atom));
+        atoms
+    }
+
+    /// Orders of two numbers of one sort.
+    fn orders(&mut self, formula: Term) -> Vec<Term> {
+        let mut numbers = self.terms.variables_of(&[formula]);
+        numbers.retain(|&variable| self.terms.sort(variable) != Sort::Bool);
+        let mut orders = Vec::new();
+        if numbers.len() > MOST_ORDERED {
+            return orders;
+        }
+        for (at, &one) in numbers.iter().enumerate() {
+            for &other in &numbers[..at] {
+                if self.terms.sort(one) == self.terms.sort(other) {
+                    orders.push(self.terms.equal(other, one));
+                    orders.push(self.terms.less(other, one));
+                }
+            }
+        }
+        orders
+    }
+
+    /// A short cube around a model that excludes the negated formula.
+    fn implicant(&mut self, atoms: &Atoms, model: &Model, negated: Term) -> Option<Cube> {
+        let own = self.literals(&atoms.own, model);
+        let mut cube = self.shortest(own.clone(), negated)?;
+        if cube.len() > 1 && !atoms.orders.is_empty() {
+            // What the formula says is left out before the orders of numbers.
+            let mut all = own;
+            all.extend(self.literals(&atoms.orders, model));
+            let other = self.shortest(all, negated);
+            cube = other.filter(|o| o.len() < cube.len()).unwrap_or(cube);
+        }
+        let mut numbers: Vec<Term> = self.terms.variables_of(&cube);
+        numbers.retain(|&variable| self.terms.sort(variable) != Sort::Bool);
+        for variable in numbers {
+            self.widen(&mut cube, variable, model, negated);
+        }
+        Some(cube)
+    }
+
+    /// What a model says of atoms.
+    fn literals(&mut self, atoms: &[Term], model: &Model) -> Cube {
+        let mut cube = Vec::new();
+        for &atom in atoms {
+            match self.terms.eval(atom, model) {
+                Some(0) => cube.push(self.terms.not(atom)),
+                Some(_) => cube.push(atom),
+                None => {}
+            }
+        }
+        cube
+    }
+
+    /// Leaves out literals, from the first on, as long as the rest excludes the negated formula.
+    fn shortest(&mut self, mut cube: Cube, negated: Term) -> Option<Cube> {
+        let with = |cube: &[Term]| -> Vec<Term> { [cube, &[negated]].concat() };
+        if !self.excluded(&with(&cube)) {
+            return None;
+        }
+        let mut at = 0;
+        // Many at once while that works, then one by one.
+        let mut stride = cube.len() / 2;
+        while at < cube.len() {
+            let end = (at + stride.max(1)).min(cube.len());
+            let mut less = cube.clone();
+            less.drain(at..end);
+            match self.excluded(&with(&less)) {
+                true => cube = less,
+                false if stride > 1 => stride /= 2,
+                false => at += 1,
+            }
+        }
+        Some(cube)
+    }
+
+    /// Replaces what a cube says of one number alone by an interval, if that is no longer.
+    fn widen(&mut self, cube: &mut Cube, variable: Term, model: &Model, negated: Term) {
+        let alone = |terms: &Terms, literal: Term| terms.variables_of(&[literal]) == [variable];
+        let (own, rest): (Vec<Term>, Vec<Term>) = cube
+            .iter()
+            .partition(|&&literal| alone(self.terms, literal));
+        if own.is_empty() {
+            return;
+        }
+        let sort = self.terms.sort(variable);
+        let value = number(sort, model.get(variable).unwrap_or(0));
+        let mut around = rest.clone();
+        around.push(negated);
+        let [low, high] = [false, true].map(|up| self.furthest(variable, value, up, &around));
+        let mut bounds = Vec::new();
+        let constant = |terms: &mut Terms, value: i128| terms.constant(sort, value as i64);
+        match (low, high) {
+            (Some(low), Some(high)) if low == high => {
+                let value = constant(self.terms, low);
+                bounds.push(self.terms.equal(variable, value));
+            }
+            (low, high) => {
+                if let Some(low) = low {
+                    let low = constant(self.terms, low);
+                    bounds.push(self.terms.at_least(variable, low));
+                }
+                if let Some(high) = high {
+                    let high = constant(self.terms, high);
+                    bounds.push(self.terms.at_most(variable, high));
+                }
+            }
+        }
+        if bounds.len() > own.len().max(1) {
+            return;
+        }
+        let inside = self.terms.all(bounds.iter().copied());
+        let outside = self.terms.not(inside);
+        let covers = self.excluded(&[&own[..], &rest, &[outside]].concat());
+        let mut wider = rest;
+        wider.extend(&bounds);
+        // Both ends were found on their own: together they must do as well.
+        if covers && self.excluded(&[&wider[..], &[negated]].concat()) {
+            *cube = wider;
+        }
+    }
+
+    /// How far a number can go from a value, up or down, with everything on the way excluding
+    /// `around`; none if there is no end, or the end is that of its sort.
+    fn furthest(&mut self, variable: Term, from: i128, up: bool, around: &[Term]) -> Option<i128> {
+        let sort = self.terms.sort(variable);
+        let (least, most) = range(sort);
+        let end = if up { most } else { least };
+        let start = self.terms.constant(sort, from as i64);
+        let beyond = match up {
+            true => self.terms.at_least(variable, start),
+            false => self.terms.at_most(variable, start),
+        };
+        if self.excluded(&[around, &[beyond]].concat()) {
+            return None;
+        }
+        let works = |reader: &mut Self, distance: i128| {
+            let to = if up { from + distance } else { from - distance };
+            let inside = end.is_none_or(|end| if up { to <= end } else { to >= end });
+            let fits = i64::try_from(to).is_ok() || sort == Sort::Unsigned(64);
+            if !inside || !fits {
+                return false;
+            }
+            let to = reader.terms.constant(sort, to as i64);
+            let within = match up {
+                true => reader.terms.at_most(variable, to),
+                false => reader.terms.at_least(variable, to),
+            };
+            reader.excluded(&[around, &[beyond, within]].concat())
+        };
+        // The longest distance that works lies between these.
+        let (mut good, mut bad) = (0, 1);
+        while works(self, bad) {
+            (good, bad) = (bad, bad * 2);
+        }
+        while bad - good > 1 {
+            let middle = good + (bad - good) / 2;
+            match works(self, middle) {
+                true => good = middle,
+                false => bad = middle,
+            }
+        }
+        Some(if up { from + good } else { from - good })
+    }
+
+    /// Leaves out cubes that the others cover, the longest first.
+    fn without_covered(&mut self, cubes: &mut Vec<Cube>) {
+        let mut order: Vec<usize> = (0..cubes.len()).collect();
+        order.sort_by_key(|&at| std::cmp::Reverse(cubes[at].len()));
+        let mut kept: Vec<bool> = vec![true; cubes.len()];
+        for at in order {
+            let mut conditions = cubes[at].clone();
+            for (other, cube) in cubes.iter().enumerate() {
+                if other != at && kept[other] {
+                    let all = self.terms.all(cube.iter().copied());
+                    conditions.push(self.terms.not(all));
+                }
+            }
+            kept[at] = !self.excluded(&conditions);
+        }
+        let mut kept = kept.into_iter();
+        cubes.retain(|_| kept.next().unwrap_or(true));
+    }
+}
