@@ -107,6 +107,7 @@ pub(crate) fn record(report: &Report, executions: u64, about: &About) -> Record 
         },
         stopped: StopReason::Certain,
         deterministic: None,
+        explanation: None,
         memory_model: model,
         counts: Counts {
             executions,

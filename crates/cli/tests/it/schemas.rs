@@ -37,18 +37,18 @@ fn check(schema: &Value, value: &Value, path: &str) -> Result<(), String> {
     if allowed.is_some_and(|allowed| !allowed.contains(value)) {
         return Err(format!("{path} is {value}"));
     }
-    if let (Some(least), Some(number)) = (schema["minimum"].as_i64(), value.as_i64()) {
-        if number < least {
-            return Err(format!("{path} is {number}, below {least}"));
-        }
+    if let (Some(least), Some(number)) = (schema["minimum"].as_i64(), value.as_i64())
+        && number < least
+    {
+        return Err(format!("{path} is {number}, below {least}"));
     }
     for (at, item) in value.as_array().into_iter().flatten().enumerate() {
         check(&schema["items"], item, &format!("{path}[{at}]"))?;
     }
-    if let (Some(least), Some(items)) = (schema["least"].as_u64(), value.as_array()) {
-        if (items.len() as u64) < least {
-            return Err(format!("{path} has {} items", items.len()));
-        }
+    if let (Some(least), Some(items)) = (schema["least"].as_u64(), value.as_array())
+        && (items.len() as u64) < least
+    {
+        return Err(format!("{path} has {} items", items.len()));
     }
     let required = schema["required"].as_array().into_iter().flatten();
     for name in required.filter_map(Value::as_str) {
