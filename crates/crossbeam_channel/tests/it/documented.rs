@@ -122,7 +122,7 @@ fn attempts_meet_threads_that_wait_for_a_time() {
         (got, sends.join().unwrap())
     });
     let (empty, gone) = (TryRecvError::Empty, TryRecvError::Disconnected);
-    // A message that nobody takes while the receiver lives is not sent.
+    // A message that is not taken while the receiver lives is not sent.
     assert_eq!(
         found,
         [(Ok(1), true), (Err(empty), false), (Err(gone), false)]

@@ -1,8 +1,8 @@
 //! Operations on atomic variables: `x.load(acquire)`, `x.fetch_add(1, relaxed)`, `fence(seq_cst)`.
 //!
 //! They are lowered to the core: a `load` is a read, a `store` an assignment, an update an `atomic`
-//! block that writes one location, and a fence an empty one. How much each orders is noted beside the
-//! program ([`Program::orders`](hir::Program::orders)), where only weak memory models look.
+//! block that writes one location, and a fence an empty one. How much each orders is noted beside
+//! the program ([`Program::orders`](hir::Program::orders)), where only weak memory models look.
 
 use mazurka_core::{AccessOrder, MemoryOrder};
 use mazurka_diagnostics::{Diagnostic, Span};
