@@ -433,10 +433,6 @@ fn evidence_is_made_without_learning() {
     let others = [
         ("sem_wait(&s);", &[][..]),
         ("atomic_store((_Atomic char *)&f, 2);", &[]),
-        (
-            "struct wide { long v[2]; }; atomic_load((_Atomic struct wide *)&f);",
-            &[],
-        ),
         ("plain = 3;", &["--allow-races"]),
     ];
     for (other, flags) in others {

@@ -319,7 +319,7 @@ fn a_record_of_rust_code_is_shown() {
     assert!(
         shown
             .first_line()
-            .starts_with("violated: an update was lost"),
+            .starts_with("violated: failure: an update was lost"),
         "{shown:?}"
     );
     assert!(shown.out.contains("AtomicU32.store 1"), "{shown:?}");
