@@ -1,16 +1,16 @@
 //! `repair`: changes of a program after which `check` verifies it.
 //!
 //! Each kind of change has a file that proposes candidates; here each of them is read, checked and
-//! counted, and what is left is ranked. A candidate is a list of [edits](edit) of the text, so that
+//! counted, and what is left is ranked. A candidate is a list of edits (`edit.rs`) of the text, so that
 //! comments and layout stay.
 //!
 //! | kind | what changes |
 //! |---|---|
-//! | [`order`] | two statements change places; elements of an array of locks are taken in order |
-//! | [`join`] | a process waits for those that it has started |
-//! | [`lock`] | a lock around the smallest regions, one of the program or a new one |
-//! | [`atomic`] | an `atomic` block around the smallest regions |
-//! | [`guard`] | a step waits for a condition |
+//! | `order.rs` | two statements change places; elements of an array of locks are taken in order |
+//! | `join.rs` | a process waits for those that it has started |
+//! | `lock.rs` | a lock around the smallest regions, one of the program or a new one |
+//! | `atomic.rs` | an `atomic` block around the smallest regions |
+//! | `guard.rs` | a step waits for a condition |
 //!
 //! A change of the order costs nothing when the program runs, so these come first; the others let
 //! processes wait, and guards come last, since they may wait for ever. Then a change that adds no
