@@ -1,8 +1,8 @@
 //! `repair`: changes of a program after which `check` verifies it.
 //!
 //! Each kind of change has a file that proposes candidates; here each of them is read, checked and
-//! counted, and what is left is ranked. A candidate is a list of edits (`edit.rs`) of the text, so that
-//! comments and layout stay.
+//! counted, and what is left is ranked. A candidate is a list of edits (`edit.rs`) of the text, so
+//! that comments and layout stay.
 //!
 //! | kind | what changes |
 //! |---|---|
