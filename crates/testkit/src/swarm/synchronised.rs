@@ -44,7 +44,7 @@ impl Maker {
         text += &self.one(&["cond c, d[2]\n", "spurious cond c cond d[2]\n"]);
         text += &format!("barrier b = {}\n", 1 + self.rng.below(3));
         text += "var x: int = 0\nvar y: int[2] = [0, 1]\nvar f: bool = false\n";
-        text += "var n: atomic int = 0\nvar o: atomic int[2] = [1, 0]\n";
+        text += "var w: atomic int = 0\nvar o: atomic int[2] = [1, 0]\n";
         text += "struct P { a: int, b: bool }\nvar p: P = P(a: 1, b: false)\n";
         text += &format!("chan q[{}]: int\n", 1 + self.rng.below(2));
         text += &format!("chan r[2][{}]: P\nchan g[1]: bool\n", 1 + self.rng.below(2));
@@ -109,30 +109,30 @@ impl Maker {
         let i = self.index();
         let update = self
             .one(&[
-                "n.fetch_add(1)",
-                "n.fetch_add(n, relaxed)",
-                "n.fetch_sub(x + 1)",
-                "n.swap(o[$], acq_rel)",
-                "o[$].fetch_add(n.load(acquire))",
+                "w.fetch_add(1)",
+                "w.fetch_add(w, relaxed)",
+                "w.fetch_sub(x + 1)",
+                "w.swap(o[$], acq_rel)",
+                "o[$].fetch_add(w.load(acquire))",
                 "o[$].swap(x)",
-                "o[n].fetch_add(o[1])",
-                "n.compare_exchange(0, o[$], acq_rel, acquire)",
-                "o[$].compare_exchange(n, x)",
+                "o[w].fetch_add(o[1])",
+                "w.compare_exchange(0, o[$], acq_rel, acquire)",
+                "o[$].compare_exchange(w, x)",
             ])
             .replace('$', &i);
         self.names += 1;
         let name = format!("u{}", self.names);
         match (self.rng.below(3), update.contains("compare")) {
             (0, _) => update,
-            (_, true) => format!("let {name} = {update}; f := {name}"),
-            (_, false) => format!("let {name} = {update}; x := {name}"),
+            (_, true) => format!("(let {name} = {update}; f := {name})"),
+            (_, false) => format!("(let {name} = {update}; x := {name})"),
         }
     }
 
     fn condition(&mut self) -> String {
         let i = self.fixed();
         let all = [
-            "n > 0",
+            "w > 0",
             "x == 0",
             "x > 0",
             "y[$] == 0",
