@@ -27,6 +27,7 @@ mod machine;
 mod number;
 mod stateful;
 mod stateless;
+mod temporal;
 
 pub use format::{Certificate, Kind};
 pub use stateless::Tree;
@@ -81,6 +82,9 @@ pub struct Facts {
     /// The parts of the state graph in which a run may stay for ever though some process does not
     /// end; none for a tree, which is finite.
     pub livelocks: u64,
+    /// The temporal properties that do not hold; none if the evidence says nothing about them: a
+    /// tree does not, and neither does a set of states about locals.
+    pub broken: Option<u64>,
     /// Whether two final states differ in what is observed.
     pub results_differ: bool,
 }

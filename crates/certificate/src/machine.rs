@@ -6,8 +6,9 @@
 //! to wait.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
-use mazurka_lang::flat::{Flat, Op, Range};
+use mazurka_lang::flat::{Entry, Flat, Op, Range};
 
 use crate::number::{self, Undefined};
 
@@ -70,7 +71,8 @@ impl Thread {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct State {
     pub cells: Vec<i64>,
-    pub threads: Vec<Thread>,
+    /// They are shared with the states before and after, in which most of them are the same.
+    pub threads: Vec<Rc<Thread>>,
 }
 
 impl State {
@@ -190,7 +192,8 @@ impl<'a> Machine<'a> {
     /// The initial state, after the local work before the first steps, and what went wrong in it.
     pub fn start(&mut self) -> Result<(State, Made), Obstacle> {
         let processes = self.flat.processes.iter();
-        let threads = processes.map(|entry| Thread::at(entry.pc, vec![0; entry.frame as usize]));
+        let slots = |entry: &Entry| vec![0; entry.frame as usize];
+        let threads = processes.map(|entry| Rc::new(Thread::at(entry.pc, slots(entry))));
         let mut state = State {
             cells: self.flat.initial.to_vec(),
             threads: threads.collect(),
@@ -213,7 +216,7 @@ impl<'a> Machine<'a> {
         process: Process,
         outcomes: &[i64],
     ) -> Result<Made, Obstacle> {
-        let thread = &mut state.threads[process as usize];
+        let thread = Rc::make_mut(&mut state.threads[process as usize]);
         let open = matches!(self.flat.ops[thread.pc as usize], Op::Open(_));
         thread.pc += 1;
         let mut made = Made::default();
@@ -232,7 +235,7 @@ impl<'a> Machine<'a> {
             watched.dedup();
             for number in watched {
                 if !self.look(number, state, &mut made)? {
-                    state.threads[process as usize] = Thread::halted(Life::Failed);
+                    state.threads[process as usize] = Rc::new(Thread::halted(Life::Failed));
                 }
             }
         }
@@ -439,7 +442,7 @@ impl<'w, 'a, 'g> Work<'w, 'a, 'g> {
                 }
             }
         };
-        self.state.threads[process as usize] = Thread::halted(life);
+        self.state.threads[process as usize] = Rc::new(Thread::halted(life));
         Ok(())
     }
 
@@ -450,7 +453,7 @@ impl<'w, 'a, 'g> Work<'w, 'a, 'g> {
         operands: &mut Operands,
         swallows: &mut Swallows,
     ) -> Result<Option<Life>, Halt> {
-        let thread = &mut self.state.threads[process as usize];
+        let thread = Rc::make_mut(&mut self.state.threads[process as usize]);
         let pc = thread.pc;
         let op = self.machine.flat.ops[pc as usize];
         if !swallows.passes(op) {
@@ -486,7 +489,7 @@ impl<'w, 'a, 'g> Work<'w, 'a, 'g> {
             }
             Op::Jump(to) => {
                 self.jump()?;
-                self.state.threads[process as usize].pc = to;
+                Rc::make_mut(&mut self.state.threads[process as usize]).pc = to;
             }
             Op::JumpIfFalse(to) => {
                 if operands.pop()? == 0 {
@@ -543,7 +546,7 @@ impl<'w, 'a, 'g> Work<'w, 'a, 'g> {
                 let entry = self.machine.flat.procedures[procedure as usize];
                 let first = operands.0.len().checked_sub(entry.params as usize);
                 let arguments = operands.0.split_off(first.ok_or(NO_OPERAND)?);
-                let thread = &mut self.state.threads[process as usize];
+                let thread = Rc::make_mut(&mut self.state.threads[process as usize]);
                 thread.calls.push((thread.pc, thread.base));
                 thread.base = thread.slots.len() as u32;
                 thread.slots.extend(arguments);
@@ -597,7 +600,7 @@ impl<'w, 'a, 'g> Work<'w, 'a, 'g> {
     }
 
     fn set_local(&mut self, process: Process, slot: u32, value: i64) {
-        let thread = &mut self.state.threads[process as usize];
+        let thread = Rc::make_mut(&mut self.state.threads[process as usize]);
         thread.slots[(thread.base + slot) as usize] = value;
     }
 
@@ -649,15 +652,15 @@ impl<'w, 'a, 'g> Work<'w, 'a, 'g> {
 
     /// Starts a child, which does its local work at once; gives its handle.
     fn spawn(&mut self, parent: Process, pc: u32, slots: Vec<i64>) -> Result<i64, Halt> {
-        let thread = &mut self.state.threads[parent as usize];
+        let thread = Rc::make_mut(&mut self.state.threads[parent as usize]);
         let number = thread.children;
         thread.children += 1;
         let child = self.machine.child(parent, number);
         let threads = &mut self.state.threads;
         while threads.len() <= child as usize {
-            threads.push(Thread::halted(Life::Unborn));
+            threads.push(Rc::new(Thread::halted(Life::Unborn)));
         }
-        threads[child as usize] = Thread::at(pc, slots);
+        threads[child as usize] = Rc::new(Thread::at(pc, slots));
         self.made.spawned.push(child);
         self.run(child, false).map_err(Halt::Obstacle)?;
         Ok(child.into())

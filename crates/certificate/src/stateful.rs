@@ -9,19 +9,20 @@
 //! not if some process is ready in every state of the class and each of its steps leaves the class.
 //!
 //! Evidence: for each state but the first the number of one before it, the process whose step leads
-//! from there to it, and what that chooses; then the ranks. States are made, not read, so a file
-//! cannot have one that there is not.
+//! from there to it, and what that chooses; then the ranks, and those of temporal properties
+//! (`temporal.rs`). States are made, not read, so a file cannot have one that there is not.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use crate::format::{Reader, put, put_signed};
 use crate::machine::{Choice, Life, Machine, Made, Mishap, Obstacle, Process, State};
+use crate::temporal::{Exits, Graph, is_decided};
 use crate::{Facts, LOOK_AFTER, Rejected};
 
 /// Numbers that all states may have together.
 const MOST_NUMBERS: usize = 1 << 28;
 
-fn beyond(obstacle: Obstacle) -> Rejected {
+pub(crate) fn beyond(obstacle: Obstacle) -> Rejected {
     match obstacle {
         Obstacle::Waits => Rejected::States("a step has to wait"),
         Obstacle::NoSuchOutcome => Rejected::States("a step does not have this outcome"),
@@ -80,11 +81,7 @@ fn followers(
 
 /// The states of one rank.
 #[derive(Default)]
-struct Class {
-    /// Whether a step stays in it.
-    stays: bool,
-    /// Whether some process that should end has not, in a state in which none has failed.
-    unfinished: bool,
+pub(crate) struct Class {
     /// The processes that are ready in all of its states so far.
     ready: Option<Vec<Process>>,
     /// The processes with a step that stays in it.
@@ -92,11 +89,22 @@ struct Class {
 }
 
 impl Class {
-    /// Whether a fair run may stay in it and some process never ends.
-    fn may_livelock(&self) -> bool {
+    /// Adds a state: the processes that are ready in it, and those with a step that stays.
+    pub fn add(&mut self, ready: &[Process], inside: &[Process]) {
+        self.inside.extend(inside);
+        self.inside.sort_unstable();
+        self.inside.dedup();
+        match &mut self.ready {
+            Some(all) => all.retain(|process| ready.contains(process)),
+            None => self.ready = Some(ready.to_vec()),
+        }
+    }
+
+    /// Whether a fair run may stay in it.
+    pub fn has_a_fair_run(&self) -> bool {
         let left_out = |process: &Process| !self.inside.contains(process);
         let unfair = self.ready.iter().flatten().any(left_out);
-        self.stays && self.unfinished && !unfair
+        !self.inside.is_empty() && !unfair
     }
 }
 
@@ -105,6 +113,10 @@ struct Survey<'s> {
     states: &'s States,
     ranks: &'s [u32],
     classes: BTreeMap<u32, Class>,
+    /// The ranks of states in which some process that should end has not, and none has failed.
+    unfinished: BTreeSet<u32>,
+    /// What is possible in each state, if a temporal property asks for it.
+    exits: Option<Vec<Exits>>,
     facts: Facts,
     first_result: Option<Vec<i64>>,
 }
@@ -117,6 +129,7 @@ impl Survey<'_> {
         let rank = self.ranks[number as usize];
         let mut ready = Vec::new();
         let mut inside = Vec::new();
+        let mut steps = Vec::new();
         let mut failures = 0;
         for process in state.alive() {
             let mut each = |_: &mut Machine<'_>, after: State, made: &Made| {
@@ -134,6 +147,7 @@ impl Survey<'_> {
                 if lower == rank {
                     inside.push(process);
                 }
+                steps.push((process, next));
                 Ok(())
             };
             if followers(machine, state, process, &mut each)? {
@@ -154,16 +168,12 @@ impl Survey<'_> {
             let outermost = thread.calls.first().map_or(thread.pc, |&(pc, _)| pc);
             !machine.flat.is_endless(outermost)
         };
-        let unfinished = !failed && state.alive().any(should_end);
-        let class = self.classes.entry(rank).or_default();
-        class.stays |= !inside.is_empty();
-        class.unfinished |= unfinished;
-        class.inside.extend(inside);
-        class.inside.sort_unstable();
-        class.inside.dedup();
-        match &mut class.ready {
-            Some(all) => all.retain(|process| ready.contains(process)),
-            None => class.ready = Some(ready),
+        if !failed && state.alive().any(should_end) {
+            self.unfinished.insert(rank);
+        }
+        self.classes.entry(rank).or_default().add(&ready, &inside);
+        if let Some(exits) = &mut self.exits {
+            exits.push(Exits { ready, steps });
         }
         Ok(())
     }
@@ -210,7 +220,12 @@ pub(crate) fn check(
     go_on: &mut dyn FnMut() -> bool,
 ) -> Result<Facts, Rejected> {
     let Some((initial, failures)) = start(machine)? else {
-        return Ok(Facts::default());
+        // No run counts.
+        let broken = Some(0);
+        return Ok(Facts {
+            broken,
+            ..Facts::default()
+        });
     };
     let mut reader = Reader::new(evidence);
     let count = reader.length()?;
@@ -256,13 +271,13 @@ pub(crate) fn check(
         .map(|_| Ok(u32::try_from(reader.number()?).unwrap_or(u32::MAX)))
         .collect();
     let ranks = ranks?;
-    if !reader.rest.is_empty() {
-        return Err(Rejected::Malformed("something follows the ranks"));
-    }
+    let temporal = machine.flat.temporal().next().is_some() && is_decided(machine);
     let mut survey = Survey {
         states: &states,
         ranks: &ranks,
         classes: BTreeMap::new(),
+        unfinished: BTreeSet::new(),
+        exits: temporal.then(Vec::new),
         facts: Facts {
             failures,
             ..Facts::default()
@@ -275,9 +290,18 @@ pub(crate) fn check(
         }
         survey.look(machine, number)?;
     }
-    let classes = survey.classes.values();
-    survey.facts.livelocks = classes.filter(|class| class.may_livelock()).count() as u64;
-    Ok(survey.facts)
+    let mut facts = survey.facts;
+    let unfinished = |rank: &u32| survey.unfinished.contains(rank);
+    let classes = survey.classes.iter().filter(|(rank, _)| unfinished(rank));
+    facts.livelocks = classes.filter(|(_, class)| class.has_a_fair_run()).count() as u64;
+    if let Some(exits) = &survey.exits {
+        let states = &states.all;
+        facts.broken = Graph { states, exits }.broken(machine, &mut reader)?;
+    }
+    match reader.rest.is_empty() {
+        true => Ok(facts),
+        false => Err(Rejected::Malformed("something follows the ranks")),
+    }
 }
 
 /// Makes the evidence: all states, the nearest first, ranked by strongly connected components.
@@ -290,7 +314,7 @@ pub(crate) fn grow(
     };
     let mut states = States::default();
     states.add(initial)?;
-    let mut edges: Vec<Vec<u32>> = Vec::new();
+    let mut exits: Vec<Exits> = Vec::new();
     let mut written = Vec::new();
     let (mut count, mut last) = (0, 0);
     let mut queue = VecDeque::from([0u32]);
@@ -299,14 +323,14 @@ pub(crate) fn grow(
             return Err(Rejected::Stopped);
         }
         let state = states.all[number as usize].clone();
-        let mut out = Vec::new();
+        let mut out = Exits::default();
         for process in state.alive() {
             let mut each = |_: &mut Machine<'_>, after: State, made: &Made| {
                 if made.mishaps.contains(&Mishap::Discarded) {
                     return Ok(());
                 }
                 let (next, new) = states.add(after)?;
-                out.push(next);
+                out.steps.push((process, next));
                 if new {
                     queue.push_back(next);
                     count += 1;
@@ -322,22 +346,30 @@ pub(crate) fn grow(
                 }
                 Ok(())
             };
-            followers(machine, &state, process, &mut each)?;
+            if followers(machine, &state, process, &mut each)? {
+                out.ready.push(process);
+            }
         }
-        edges.push(out);
+        exits.push(out);
     }
     let mut evidence = Vec::new();
     put(&mut evidence, count);
     evidence.extend(written);
+    let next = |exits: &Exits| exits.steps.iter().map(|&(_, next)| next).collect();
+    let edges: Vec<Vec<u32>> = exits.iter().map(next).collect();
     for rank in components(&edges) {
         put(&mut evidence, rank.into());
+    }
+    if is_decided(machine) {
+        let (states, exits) = (&states.all, &exits);
+        Graph { states, exits }.ranks(machine, &mut evidence)?;
     }
     Ok(evidence)
 }
 
 /// The strongly connected component of each state, numbered so that edges lead to lower numbers or
 /// stay (Tarjan, SIAM J. Comput. 1972, without recursion).
-fn components(edges: &[Vec<u32>]) -> Vec<u32> {
+pub(crate) fn components(edges: &[Vec<u32>]) -> Vec<u32> {
     const NEW: u32 = u32::MAX;
     let mut met = vec![NEW; edges.len()];
     let mut low = vec![0; edges.len()];

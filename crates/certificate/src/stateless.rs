@@ -353,6 +353,8 @@ pub(crate) struct Walk<'w, 'a> {
     ensures: Vec<&'a [Op]>,
     nodes: Vec<Node>,
     events: Vec<Event>,
+    /// The next steps of processes, where they are known: they depend on the local state alone.
+    nexts: Vec<Option<Rc<Next>>>,
     facts: Facts,
     first_result: Option<Vec<i64>>,
     /// Whether a false `assume` comes before the first step, and so before everything.
@@ -375,6 +377,7 @@ impl<'w, 'a> Walk<'w, 'a> {
             ensures,
             nodes: vec![Node::new(state, Vec::new())],
             events: Vec::new(),
+            nexts: Vec::new(),
             facts,
             first_result: None,
             hopeless,
@@ -415,7 +418,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         if self.nodes[depth].sleep.contains(&process) {
             return Err(Rejected::Tree("a step of a process that sleeps"));
         }
-        let next = self.next_of(depth, process)?;
+        let next = self.next_of(process)?;
         let node = &self.nodes[depth];
         let mut state = node.state.clone();
         let numbers = state.cells.len() + 8 * state.threads.len();
@@ -447,9 +450,28 @@ impl<'w, 'a> Walk<'w, 'a> {
         Ok(())
     }
 
-    fn next_of(&mut self, depth: usize, process: Process) -> Result<Rc<Next>, Rejected> {
-        let thread = &self.nodes[depth].state.threads[process as usize];
-        self.steps.next(self.machine, thread).map_err(beyond)
+    /// The next step of a process after the last event.
+    fn next_of(&mut self, process: Process) -> Result<Rc<Next>, Rejected> {
+        let at = process as usize;
+        if let Some(Some(next)) = self.nexts.get(at) {
+            return Ok(Rc::clone(next));
+        }
+        let thread = &self.nodes[self.events.len()].state.threads[at];
+        let next = self.steps.next(self.machine, thread).map_err(beyond)?;
+        if self.nexts.len() <= at {
+            self.nexts.resize(at + 1, None);
+        }
+        self.nexts[at] = Some(Rc::clone(&next));
+        Ok(next)
+    }
+
+    /// These processes are about to have another next step.
+    fn forget_next(&mut self, processes: impl Iterator<Item = Process>) {
+        for process in processes {
+            if let Some(next) = self.nexts.get_mut(process as usize) {
+                *next = None;
+            }
+        }
     }
 
     /// Who sleeps after a step.
@@ -460,13 +482,11 @@ impl<'w, 'a> Walk<'w, 'a> {
         next: &Next,
     ) -> Result<Vec<Process>, Rejected> {
         let node = &self.nodes[depth];
-        let mut before: Vec<Process> = node.sleep.iter().chain(&node.children).copied().collect();
-        before.sort_unstable();
-        before.dedup();
-        before.retain(|&other| other != process);
+        let before = node.sleep.iter().chain(&node.children).copied();
+        let before: Vec<Process> = before.filter(|&other| other != process).collect();
         let mut sleep = Vec::with_capacity(before.len());
         for other in before {
-            if !self.next_of(depth, other)?.conflicts(next) {
+            if !self.next_of(other)?.conflicts(next) {
                 sleep.push(other);
             }
         }
@@ -526,6 +546,8 @@ impl<'w, 'a> Walk<'w, 'a> {
             let excused = before.any(|event| event.discarded && event.is_in(&clock));
             self.facts.failures += u64::from(!excused);
         }
+        let born = made.spawned.iter().copied();
+        self.forget_next(std::iter::once(process).chain(born));
         self.events.push(Event {
             process,
             number: number + 1,
@@ -627,7 +649,10 @@ impl<'w, 'a> Walk<'w, 'a> {
                 }
             }
         }
-        self.events.pop();
+        if let Some(event) = self.events.pop() {
+            self.forget_next(event.spawned.iter().copied());
+            self.nexts[event.process as usize] = Some(event.next);
+        }
         Ok(())
     }
 
@@ -645,7 +670,7 @@ impl<'w, 'a> Walk<'w, 'a> {
             if ready(self.machine, &node.state, process)? {
                 return Err(Rejected::Tree("a run that could go on"));
             }
-            let next = self.next_of(depth, process)?;
+            let next = self.next_of(process)?;
             let past = self.past(process).1;
             self.wait(process, &next, &past);
         }

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use mazurka_certificate::{Certificate, Facts, Rejected, Tree};
 use mazurka_core::{Execution, Limits};
-use mazurka_explore::{Algorithm, Goal, Observer, Search};
+use mazurka_explore::{Algorithm, Goal, Observer, Search, Variant};
 use mazurka_lang::Machine;
 use mazurka_testkit::planted::{self, Switches};
 use mazurka_testkit::{Config, Hunt, Summary, generate, hunt};
@@ -167,4 +167,38 @@ fn rare_defects_are_exposed_by_the_programs_that_show_them() {
             .to_string();
         assert!(exposed(name, switches, &found), "{name}\n{found}");
     }
+}
+
+/// What `check` called verified before its engine was mended (`planted/idle.rs`).
+const FORGOTTEN_CHILD: &str =
+    include_str!("../../../../corpus/maz/found-child-ends-at-birth/program.maz");
+
+#[test]
+fn the_false_verified_of_a_forgotten_child_is_exposed() {
+    let truth = truth(FORGOTTEN_CHILD).expect("it is small");
+    assert_eq!(truth.failures.len(), 1);
+    let mut rehearsed = mazurka_testkit::machine(FORGOTTEN_CHILD).expect("a program");
+    let idle = planted::idle_in_first_run(&mut rehearsed);
+    let mut found = Summary::default();
+    let search = |program: &mut Taped| found = planted::forgets_idle(program, &idle);
+    let checked = checked(FORGOTTEN_CHILD, search).expect("it is in reach");
+    // The engine saw nothing wrong, and the checker does not believe it.
+    assert!(found.failures.is_empty() && found.deadlocks.is_empty());
+    assert!(matches!(checked, Err(Rejected::Tree(_))), "{checked:?}");
+    let right = |program: &mut Taped| drop(planted::source(program, Switches::default()));
+    let checked = self::checked(FORGOTTEN_CHILD, right).expect("it is in reach");
+    assert_eq!(checked.map(|facts| facts.failures), Ok(1));
+}
+
+#[test]
+fn context_as_printed_is_exposed() {
+    let variant = Variant {
+        paper: true,
+        ..Variant::BEST
+    };
+    // The program of the erratum, of which one of three final states is lost.
+    let text =
+        "var x, y, l: int = 0 process { x := 1 } process { y := x } process { l := x; y := 1 }";
+    let checked = explored(text, Algorithm::Context(variant)).check(&mut || true);
+    assert!(matches!(checked, Err(Rejected::Tree(_))), "{checked:?}");
 }

@@ -3,5 +3,6 @@
 mod engines;
 mod mutants;
 mod random;
+mod sets;
 mod swarm;
 mod taped;

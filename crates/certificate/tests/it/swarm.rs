@@ -3,7 +3,7 @@
 
 use mazurka_certificate::{Facts, Kind, Rejected};
 use mazurka_testkit::oracle::{Answer, Limits, Truth, judge};
-use mazurka_testkit::swarm;
+use mazurka_testkit::{Rng, swarm};
 
 use crate::random::{grow_within, programs};
 
@@ -60,4 +60,49 @@ fn both_kinds_of_evidence_agree_with_the_oracle() {
         trees > 50 && sets > 50 && livelocks > 0,
         "{trees} {sets} {livelocks}"
     );
+}
+
+#[test]
+fn temporal_properties_agree_with_the_oracle() {
+    let (mut compared, mut broken, mut rejected) = (0, 0, 0);
+    for seed in 0..programs(250) {
+        let text = swarm::kinds(seed);
+        let limits = Limits {
+            states: 3_000,
+            ..Limits::default()
+        };
+        let Answer::Truth(truth) = judge(&text, &limits) else {
+            continue;
+        };
+        let Ok(grown) = grow_within(Kind::Stateful, &text, 200) else {
+            continue;
+        };
+        let facts = grown.check(&mut || true);
+        let facts = facts.unwrap_or_else(|why| panic!("seed {seed}: {why}\n{text}"));
+        let wrong = truth.temporal.iter().filter(|holds| !**holds).count() as u64;
+        assert_eq!(facts.broken, Some(wrong), "seed {seed}\n{text}");
+        assert_eq!(facts.livelocks > 0, truth.livelock, "seed {seed}\n{text}");
+        compared += 1;
+        broken += wrong;
+        // Whatever the ranks are, nothing holds that does not.
+        let mut rng = Rng::new(seed);
+        for _ in 0..10 {
+            let mut mutant = grown.clone();
+            let length = mutant.evidence.len();
+            if length == 0 {
+                continue;
+            }
+            let at = length - 1 - rng.below(length.div_ceil(2));
+            mutant.evidence[at] ^= 1 << rng.below(7);
+            match mutant.check(&mut || true) {
+                Err(_) => rejected += 1,
+                Ok(shown) => {
+                    let hidden = shown.broken.is_some_and(|shown| shown < wrong);
+                    assert!(!hidden, "seed {seed}, byte {at}\n{text}");
+                }
+            }
+        }
+    }
+    println!("{compared} programs, {broken} broken properties, {rejected} mutants rejected");
+    assert!(compared > 30 && broken > 20, "{compared} {broken}");
 }

@@ -16,6 +16,7 @@
 //! ```
 
 pub use super::{Arith, Compare, Entry, Op, Range};
+pub use mazurka_core::Temporal;
 
 use super::Code;
 
@@ -72,5 +73,22 @@ impl<'a> Flat<'a> {
         let code = self.code;
         let snippet = |at: u32| &code.snippets[at as usize][..];
         code.ensures.iter().map(move |one| snippet(one.snippet))
+    }
+
+    /// The temporal properties, over conditions by their numbers.
+    pub fn temporal(&self) -> impl Iterator<Item = Temporal> + use<'a> {
+        let stated = self.code.program().temporal.iter();
+        stated.map(|property| property.says)
+    }
+
+    /// A condition of temporal properties, as instructions that leave a value.
+    pub fn condition(&self, number: usize) -> Option<&'a [Op]> {
+        let snippet = *self.code.conditions.get(number)?;
+        Some(&self.code.snippets[snippet as usize])
+    }
+
+    /// Whether these conditions speak of locals of processes.
+    pub fn speaks_of_locals(&self) -> bool {
+        !self.code.program().watched.is_empty()
     }
 }

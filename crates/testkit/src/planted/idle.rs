@@ -6,90 +6,31 @@
 
 use mazurka_core::{Execution, ProcessPath};
 
-use crate::brute::{Exceeded, Limit, next_outcomes, ready};
-use crate::record::{Dependence, Recorder, Summary};
+use super::source::{Switches, without};
+use crate::brute::ready;
+use crate::record::Summary;
 
-/// Brute force that never runs a process which had nothing to do in the first run.
-pub fn forgets_idle<E: Execution>(program: &mut E, limit: Limit) -> Result<Summary, Exceeded> {
-    let idle = idle_in_first_run(program, limit)?;
-    program.back_to(0);
-    let mut recorder = Recorder::new(program, Dependence::Claimed);
-    descend(program, &idle, limit, &mut recorder)?;
-    Ok(recorder.finish())
+/// Explores a program and never runs these processes.
+pub fn forgets_idle<E: Execution>(program: &mut E, idle: &[ProcessPath]) -> Summary {
+    without(program, idle, Switches::default())
 }
 
 /// The processes that make no step in the run in which the first ready process always goes on.
-fn idle_in_first_run<E: Execution>(
-    program: &mut E,
-    limit: Limit,
-) -> Result<Vec<ProcessPath>, Exceeded> {
+pub fn idle_in_first_run<E: Execution>(program: &mut E) -> Vec<ProcessPath> {
     program.back_to(0);
     while let Some(&first) = ready(program).first() {
-        if program.events().len() >= limit.depth || program.step(first, &[]).is_err() {
-            return Err(Exceeded);
+        if program.step(first, &[]).is_err() {
+            break;
         }
     }
     let ran = |process| {
-        program
-            .events()
-            .iter()
-            .any(|event| event.process == process)
+        let mut events = program.events().iter();
+        events.any(|event| event.process == process)
     };
     let all = program.processes().in_order().iter();
     let idle = all.filter(|&&process| !ran(process));
-    Ok(idle
-        .map(|&process| program.processes().path(process).clone())
-        .collect())
-}
-
-fn descend<E: Execution>(
-    program: &mut E,
-    idle: &[ProcessPath],
-    limit: Limit,
-    recorder: &mut Recorder,
-) -> Result<(), Exceeded> {
-    let depth = program.events().len();
-    let all = ready(program);
-    if all.is_empty() {
-        recorder.complete(program);
-    }
-    let executions = recorder.summary().executions + recorder.summary().discarded;
-    if depth >= limit.depth || executions > limit.executions {
-        return Err(Exceeded);
-    }
-    for process in all {
-        if idle.contains(program.processes().path(process)) {
-            continue;
-        }
-        let mut outcomes = Some(Vec::new());
-        while let Some(values) = outcomes {
-            let Ok(event) = program.step(process, &values) else {
-                return Err(Exceeded);
-            };
-            outcomes = next_outcomes(event);
-            recorder.push(program);
-            descend(program, idle, limit, recorder)?;
-            recorder.pop();
-            program.back_to(depth);
-        }
-    }
-    Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::compare::machine;
-
-    #[test]
-    fn it_misses_what_a_child_does_only_in_other_runs() {
-        let text = "var y: int = 5
-            process { let q = y; spawn { if q <= 3 { y := 0; error } } }
-            process { y := 0 }";
-        let mut program = machine(text).unwrap();
-        let found = forgets_idle(&mut program, Limit::default()).unwrap();
-        assert!(found.failures.is_empty());
-        let all = crate::brute::naive(&mut program, Limit::default(), Dependence::Claimed);
-        assert_eq!(all.unwrap().failures.len(), 1);
-    }
+    let idle = idle.map(|&process| program.processes().path(process).clone());
+    let idle = idle.collect();
+    program.back_to(0);
+    idle
 }

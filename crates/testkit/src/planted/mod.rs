@@ -22,5 +22,5 @@ mod races;
 mod source;
 
 pub use context::context;
-pub use idle::forgets_idle;
+pub use idle::{forgets_idle, idle_in_first_run};
 pub use source::{Switches, source};

@@ -24,7 +24,7 @@
 //! - All outcomes of a `choose` are run at the node where its process is.
 //! - A mishap halts its process only.
 
-use mazurka_core::{Access, AccessKind, Claims, Event, Execution, ProcessId, Status};
+use mazurka_core::{Access, AccessKind, Claims, Event, Execution, ProcessId, ProcessPath, Status};
 
 use super::races::{Order, conflict, only_acquires};
 use crate::brute::{next_outcomes, ready, with_status};
@@ -50,6 +50,15 @@ pub struct Switches {
 
 /// Explores a program; right unless a switch is on.
 pub fn source<E: Execution>(program: &mut E, switches: Switches) -> Summary {
+    without(program, &[], switches)
+}
+
+/// The same with processes that never run, which is wrong if there are any.
+pub(super) fn without<E: Execution>(
+    program: &mut E,
+    idle: &[ProcessPath],
+    switches: Switches,
+) -> Summary {
     program.back_to(0);
     let dependence = match switches.really_touched {
         true => Dependence::Touched,
@@ -58,6 +67,7 @@ pub fn source<E: Execution>(program: &mut E, switches: Switches) -> Summary {
     let recorder = Recorder::new(program, dependence);
     let mut source = Source {
         program,
+        idle,
         switches,
         dependence,
         recorder,
@@ -116,6 +126,8 @@ impl BacktrackNode {
 
 struct Source<'a, E> {
     program: &'a mut E,
+    /// The processes that never run.
+    idle: &'a [ProcessPath],
     switches: Switches,
     dependence: Dependence,
     recorder: Recorder,
@@ -126,7 +138,10 @@ struct Source<'a, E> {
 impl<E: Execution> Source<'_, E> {
     fn explore(&mut self, sleep: Vec<Sleeper>) {
         let depth = self.nodes.len();
-        let ready = ready(self.program);
+        let all = ready(self.program);
+        let table = self.program.processes();
+        let runs = |process: &&ProcessId| !self.idle.contains(table.path(**process));
+        let ready: Vec<ProcessId> = all.iter().filter(runs).copied().collect();
         let waiting = with_status(self.program, Status::Waiting);
         self.nodes.push(BacktrackNode {
             ready: ready.clone(),
@@ -134,12 +149,12 @@ impl<E: Execution> Source<'_, E> {
             backtrack: Vec::new(),
             sleep,
         });
-        if ready.is_empty() || !self.switches.pending_only_at_ends {
+        if all.is_empty() || !self.switches.pending_only_at_ends {
             for process in waiting {
                 self.waits(process);
             }
         }
-        if ready.is_empty() || self.stopped() {
+        if all.is_empty() || self.stopped() {
             self.recorder.complete(self.program);
         } else if let Some(&first) = ready.iter().find(|&&p| !self.nodes[depth].asleep(p)) {
             self.nodes[depth].add(first);

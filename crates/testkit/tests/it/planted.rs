@@ -1,7 +1,7 @@
 //! Every planted defect is caught, and what catches it is small.
 
 use mazurka_lang::Machine;
-use mazurka_testkit::planted::{Switches, context, source};
+use mazurka_testkit::planted::{Switches, context, forgets_idle, idle_in_first_run, source};
 use mazurka_testkit::{Aspect, Config, Dependence, Hunt, Summary, disagreement, hunt};
 
 fn caught(name: &str, where_to_look: &Hunt, engine: impl Fn(&mut Machine) -> Summary) {
@@ -124,6 +124,19 @@ fn stopping_at_a_mishap_is_caught() {
         ..Switches::default()
     };
     caught("E12", &where_to_look, with(switches));
+}
+
+#[test]
+fn forgetting_what_was_idle_in_the_first_run_is_caught() {
+    let text = "var y: int = 5
+        process { let q = y; spawn { if q <= 3 { y := 0; error } } }
+        process { y := 0 }";
+    let mut program = mazurka_testkit::machine(text).unwrap();
+    let idle = idle_in_first_run(&mut program);
+    assert_eq!(idle.len(), 1);
+    assert!(forgets_idle(&mut program, &idle).failures.is_empty());
+    let right = source(&mut program, Switches::default());
+    assert_eq!(right.failures.len(), 1);
 }
 
 #[test]
