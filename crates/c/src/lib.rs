@@ -12,8 +12,8 @@
 //! - `image`: the loaded program. `heap`: the memory of its threads.
 //! - `world`: the state of an execution. `access`: accesses to memory. `objects`: mutexes, threads.
 //! - `futex`: what the C++ library waits by. `ends`: what runs at the end.
-//! - `clock`: data races. `spin`: loops that wait. `trap`: faults.
-//! - `machine`: executions. `tell`: the same in words. `weak`: executions under a memory model.
+//! - `clock`: data races. `race`: the same in words. `spin`: loops that wait. `trap`: faults.
+//! - `machine`: executions. `checkpoint`: going back in one. `tell`: the same in words. `weak`: executions under a memory model.
 //! - `confine`: what the process may use. `trail`: what it did last, if it is killed.
 //!
 //! Only on Linux with x86-64, and not in a static build: elsewhere [`load`] says so.
@@ -23,6 +23,9 @@ mod calls;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[allow(unsafe_code)]
 mod access;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[allow(unsafe_code)]
+mod checkpoint;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod clock;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -53,6 +56,8 @@ mod machine;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[allow(unsafe_code)]
 mod objects;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod race;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod spin;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

@@ -96,6 +96,7 @@ pub(crate) extern "C" fn ask(
     if !world().in_model {
         return before_main(what, one, other, pc);
     }
+    world().reaches(registers);
     if world().weak.on
         && let Some(done) = weak::ask(what, one, other, pc)
     {
@@ -263,7 +264,7 @@ fn take(cell: u32, pc: usize) {
     let lock = world.cell(cell);
     debug_assert!(lock.holder.is_none(), "the scheduler gave a held lock");
     (lock.holder, lock.depth) = (Some((current, pc)), 1);
-    world.clocks.acquire(current, cell);
+    world.clocks.lock(current, cell);
 }
 
 fn lock(object: usize, kind: i64, pc: usize) -> i64 {
@@ -331,7 +332,7 @@ fn unlock(object: usize, kind: i64, pc: usize) -> i64 {
 fn give(cell: u32) {
     let world = world();
     let current = world.current;
-    world.clocks.release(current, cell);
+    world.clocks.unlock(current, cell);
     world.cell(cell).holder = None;
 }
 
@@ -782,19 +783,16 @@ fn choose(start: i64, end: i64, pc: usize) -> i64 {
 fn nondet(kind: usize, pc: usize) -> i64 {
     // SAFETY: the shim passes the name of a type.
     let kind = unsafe { std::ffi::CStr::from_ptr(kind as *const libc::c_char) };
-    let kind = kind.to_string_lossy().into_owned();
-    let range = world()
-        .settings
-        .inputs
-        .iter()
-        .find(|(name, ..)| *name == kind);
-    match range {
-        Some(&(_, least, greatest)) => choose(least, greatest.saturating_add(1), pc),
-        None => refuse(
+    let kind = kind.to_str().unwrap_or_default();
+    let mut inputs = world().settings.inputs.iter();
+    let range = inputs.find(|(name, ..)| name == kind);
+    let Some(&(_, least, greatest)) = range else {
+        refuse(
             format!(
                 "__VERIFIER_nondet_{kind}: say which values it has, as in --nondet {kind}=0..3"
             ),
             pc,
-        ),
-    }
+        )
+    };
+    choose(least, greatest.saturating_add(1), pc)
 }
