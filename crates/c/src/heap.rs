@@ -53,7 +53,7 @@ pub(crate) struct Block {
 /// What an address in a heap is.
 pub(crate) enum Found<'a> {
     /// In a block.
-    Block(&'a mut Block),
+    Block(&'a Block),
     /// In no block: the last one before it.
     Gap(Option<Block>),
 }
@@ -258,17 +258,24 @@ impl Region {
 
     /// The block that an address is in.
     #[inline]
-    pub fn find(&mut self, address: usize) -> Found<'_> {
+    pub fn find(&self, address: usize) -> Found<'_> {
         let after = self
             .blocks
             .partition_point(|block| block.address <= address);
         let Some(last) = after.checked_sub(1) else {
             return Found::Gap(None);
         };
-        let block = &mut self.blocks[last];
+        let block = &self.blocks[last];
         match address < block.address + block.size || address == block.address {
             true => Found::Block(block),
             false => Found::Gap(Some(*block)),
+        }
+    }
+    /// The block that begins at an address is given back.
+    pub fn give_back(&mut self, address: usize, pc: usize) {
+        let found = self.blocks.binary_search_by_key(&address, |it| it.address);
+        if let Ok(at) = found {
+            self.blocks[at].freed = Some(pc);
         }
     }
 }

@@ -7,18 +7,21 @@
 //! coroutines, and its writable memory is put back before each execution. [`Machine`] is then an
 //! [`Execution`](mazurka_core::Execution) that every explorer runs.
 //!
-//! - `calls`: the numbers that shim and runtime share.
+//! - `calls`: the numbers that shim and runtime share. `inputs`: values that are not known.
 //! - `elf`: symbols and lines of the program.
 //! - `image`: the loaded program. `heap`: the memory of its threads.
 //! - `world`: the state of an execution. `access`: accesses to memory. `objects`: mutexes, threads.
-//! - `futex`: what the C++ library waits by. `ends`: what runs at the end.
+//! - `waits`: semaphores, barriers and their like. `futex`: what the C++ library waits by.
+//! - `ends`: what runs at the end.
 //! - `clock`: data races. `race`: the same in words. `spin`: loops that wait. `trap`: faults.
-//! - `machine`: executions. `checkpoint`: going back in one. `tell`: the same in words. `weak`: executions under a memory model.
+//! - `machine`: executions. `checkpoint`: going back in one. `tell`: the same in words.
+//! - `weak`: executions under a memory model.
 //! - `confine`: what the process may use. `trail`: what it did last, if it is killed.
 //!
 //! Only on Linux with x86-64, and not in a static build: elsewhere [`load`] says so.
 
 mod calls;
+mod inputs;
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[allow(unsafe_code)]
@@ -70,6 +73,9 @@ mod trail;
 mod trap;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[allow(unsafe_code)]
+mod waits;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[allow(unsafe_code)]
 pub mod weak;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[allow(unsafe_code)]
@@ -83,6 +89,7 @@ pub use elsewhere::{
     Machine, TRAIL_SIZE, confine, keep_files, keep_trail, left_behind, load, must_agree, outside,
     set_deadline,
 };
+pub use inputs::wrong_input;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use load::{keep_trail, load, must_agree, outside, set_deadline};
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

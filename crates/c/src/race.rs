@@ -1,6 +1,6 @@
 //! A data race in words: both accesses, and the order that is missing between them.
 
-use mazurka_core::{Missing, SyncAction, SyncStep, missing_order};
+use mazurka_core::{SyncAction, SyncStep, missing_order};
 use rustc_hash::FxHashMap;
 
 use crate::clock::{How, Made, Mark, What, acquires, releases};
@@ -57,7 +57,7 @@ fn steps(made: &[Made]) -> Vec<SyncStep> {
 
 impl World {
     /// A race in words.
-    pub fn race(&mut self, address: usize, how: How, other: Mark) -> Failure {
+    pub fn race(&self, address: usize, how: How, other: Mark) -> Failure {
         let mut sides = [
             (verb(how.writes, how.atomic, how.frees), how.pc, true),
             (
@@ -82,62 +82,25 @@ impl World {
 
     /// What is missing between an earlier access and the current one, which `later_first` says is
     /// the one that is named first.
-    fn missing(&mut self, other: Mark, later_first: bool) -> String {
+    fn missing(&self, other: Mark, later_first: bool) -> String {
         let steps = steps(&self.clocks.made);
         let first = (other.thread, other.before as usize);
-        match missing_order(&steps, first, self.current.0) {
-            Missing::Links(links) => {
-                let mut words = Vec::new();
-                for link in links {
-                    let lacks = [(link.write, link.release), (link.read, link.acquire)];
-                    for (at, _) in lacks.into_iter().filter(|&(_, lacks)| lacks) {
-                        let has_to = if at == link.write {
-                            "release"
-                        } else {
-                            "acquire"
-                        };
-                        words.push(format!("{} has to {has_to}", self.access_of(at)));
-                    }
-                }
-                words.join(", and ")
-            }
-            Missing::Locks(earlier, later) if earlier.is_empty() && later.is_empty() => {
-                "no lock, join or atomic access stands between them".to_owned()
-            }
-            Missing::Locks(earlier, later) => {
-                let [one, two] = match later_first {
-                    true => [later, earlier],
-                    false => [earlier, later],
-                };
-                let (one, two) = (self.locks(&one), self.locks(&two));
-                format!("{one} held at the first, {two} at the second")
-            }
-        }
-    }
-
-    /// An atomic access that was made, in words.
-    fn access_of(&mut self, at: usize) -> String {
-        let Made { cell, what, pc, .. } = self.clocks.made[at];
-        let verb = match what {
-            What::Read => "load",
-            What::Write => "store",
-            _ => "update",
+        let missing = missing_order(&steps, first, self.current.0);
+        let missing = if later_first {
+            missing.swapped()
+        } else {
+            missing
         };
-        let name = self.name_of(self.cells[cell as usize].address);
-        format!("the {verb} of `{name}` {}", self.image_place(pc))
-    }
-
-    /// Locks, and a verb.
-    fn locks(&mut self, cells: &[u32]) -> String {
-        let mut names = Vec::new();
-        for &cell in cells {
-            let address = self.cells[cell as usize].address;
-            names.push(format!("`{}`", self.name_of(address)));
-        }
-        match &names[..] {
-            [] => "no lock is".to_owned(),
-            [name] => format!("{name} is"),
-            _ => format!("{} are", names.join(", ")),
-        }
+        let name = |cell: u32| self.name_of(self.cells[cell as usize].address);
+        let access = |at: usize| {
+            let Made { cell, what, pc, .. } = self.clocks.made[at];
+            let verb = match what {
+                What::Read => "load",
+                What::Write => "store",
+                _ => "update",
+            };
+            format!("the {verb} of `{}` {}", name(cell), self.image_place(pc))
+        };
+        missing.in_words(access, name)
     }
 }

@@ -66,7 +66,7 @@ fn label(pending: &Pending) -> String {
 fn function_of(pc: usize) -> String {
     let world = world();
     let symbol = world.image.symbols.symbol(world.address_of(pc));
-    symbol.map_or(String::new(), |symbol| symbol.name.clone())
+    symbol.map_or(String::new(), |symbol| symbol.shown())
 }
 
 /// What an access does to a lock of the program.

@@ -687,12 +687,12 @@ impl World {
 
     /// Whether memory may be accessed; if not, what is wrong.
     #[inline]
-    pub fn wrong_access(&mut self, address: usize, size: usize, verb: &str) -> Option<String> {
+    pub fn wrong_access(&self, address: usize, size: usize, verb: &str) -> Option<String> {
         let owner = thread_of(address)?;
         if heap::is_stack(address) {
             return None;
         }
-        let region = &mut self.threads.get_mut(owner)?.region;
+        let region = &self.threads.get(owner)?.region;
         let (block, words) = match region.find(address) {
             Found::Block(block) => match block.freed {
                 Some(_) => (*block, "after it was freed"),
@@ -715,7 +715,7 @@ impl World {
     pub fn image_place(&self, pc: usize) -> String {
         let address = self.address_of(pc);
         let function = self.image.symbols.symbol(address);
-        let function = function.map_or("?", |symbol| &symbol.name);
+        let function = function.map_or("?".to_owned(), |symbol| symbol.shown());
         match self.image.symbols.line(address) {
             Some((file, line)) => format!("in {function} ({}:{line})", short(file)),
             None => format!("in {function}"),
@@ -728,7 +728,7 @@ impl World {
     }
 
     /// What a place of memory is called.
-    pub fn name_of(&mut self, address: usize) -> String {
+    pub fn name_of(&self, address: usize) -> String {
         if let Some(owner) = thread_of(address).filter(|&owner| owner < self.threads.len()) {
             let thread = self.table.path(ProcessId(owner as u32)).to_string();
             if heap::is_stack(address) {
@@ -751,8 +751,8 @@ impl World {
         }
         let at = (address.wrapping_sub(self.image.base)) as u64;
         match self.image.symbols.symbol(at) {
-            Some(symbol) if symbol.address == at => symbol.name.clone(),
-            Some(symbol) => format!("{}+{}", symbol.name, at - symbol.address),
+            Some(symbol) if symbol.address == at => symbol.shown(),
+            Some(symbol) => format!("{}+{}", symbol.shown(), at - symbol.address),
             None if self.image.is_thread_local(address) => {
                 format!("thread-local+{}", address - self.image.tls)
             }

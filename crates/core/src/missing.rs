@@ -92,6 +92,50 @@ pub enum Missing {
     Locks(Vec<u32>, Vec<u32>),
 }
 
+impl Missing {
+    /// The same in words; `access` names the access of a step, `lock` a lock.
+    pub fn in_words(
+        &self,
+        access: impl Fn(usize) -> String,
+        lock: impl Fn(u32) -> String,
+    ) -> String {
+        match self {
+            Self::Links(links) => {
+                let sides = links.iter().flat_map(|link| {
+                    let write = link.release.then_some((link.write, "release"));
+                    let read = link.acquire.then_some((link.read, "acquire"));
+                    write.into_iter().chain(read)
+                });
+                let words = sides.map(|(at, has_to)| format!("{} has to {has_to}", access(at)));
+                words.collect::<Vec<_>>().join(", and ")
+            }
+            Self::Locks(first, second) if first.is_empty() && second.is_empty() => {
+                "no lock, join or atomic access stands between them".to_owned()
+            }
+            Self::Locks(first, second) => {
+                let named = |held: &[u32]| match held {
+                    [] => "no lock".to_owned(),
+                    _ => {
+                        let names = held.iter().map(|&it| format!("`{}`", lock(it)));
+                        names.collect::<Vec<_>>().join(" and ")
+                    }
+                };
+                let verb = if first.len() > 1 { "are" } else { "is" };
+                let (first, second) = (named(first), named(second));
+                format!("{first} {verb} held at the first, {second} at the second")
+            }
+        }
+    }
+
+    /// The same with the two accesses in the other order.
+    pub fn swapped(self) -> Self {
+        match self {
+            Self::Locks(first, second) => Self::Locks(second, first),
+            links => links,
+        }
+    }
+}
+
 /// How a thread was reached.
 #[derive(Clone, Copy)]
 struct Reached {

@@ -1,7 +1,7 @@
 //! Which order is missing between two steps that race, in words.
 
 use mazurka_core::record::Step;
-use mazurka_core::{MemoryOrder, Missing, SyncAction, SyncStep, missing_order};
+use mazurka_core::{MemoryOrder, SyncAction, SyncStep, missing_order};
 
 /// The number of a name in a list that it is put into.
 fn number(names: &mut Vec<String>, name: &str) -> u32 {
@@ -72,38 +72,6 @@ fn between(steps: &[Step], first: usize, second: usize) -> String {
     let thread = number(&mut processes, &one.process);
     let other = number(&mut processes, &two.process);
     let missing = missing_order(&all, (thread, first + 1), other);
-    match missing {
-        Missing::Links(links) => {
-            let sides = links.iter().flat_map(|link| {
-                let write = link.release.then_some((link.write, "release"));
-                let read = link.acquire.then_some((link.read, "acquire"));
-                write.into_iter().chain(read)
-            });
-            let words = sides.map(|(at, has_to)| {
-                let step = &steps[at];
-                format!("`{}` (line {}) has to {has_to}", step.label, step.line)
-            });
-            words.collect::<Vec<_>>().join(", and ")
-        }
-        Missing::Locks(one, two) if one.is_empty() && two.is_empty() => {
-            "no lock, join or atomic access stands between them".to_owned()
-        }
-        Missing::Locks(one, two) => {
-            let named = |held: &[u32]| match held {
-                [] => "no lock is".to_owned(),
-                [lock] => format!("`{}` is", locks[*lock as usize]),
-                _ => {
-                    let names = held
-                        .iter()
-                        .map(|&lock| format!("`{}`", locks[lock as usize]));
-                    format!("{} are", names.collect::<Vec<_>>().join(", "))
-                }
-            };
-            format!(
-                "{} held at the first, {} at the second",
-                named(&one),
-                named(&two)
-            )
-        }
-    }
+    let access = |at: usize| format!("`{}` (line {})", steps[at].label, steps[at].line);
+    missing.in_words(access, |lock| locks[lock as usize].clone())
 }
