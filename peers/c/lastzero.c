@@ -12,7 +12,7 @@
 #define RELEASE memory_order_seq_cst
 #endif
 
-static atomic_int a[N + 1];
+atomic_int a[N + 1];
 
 static void *reader(void *p) {
     int i = N;

@@ -11,7 +11,7 @@
 #define RELEASE memory_order_seq_cst
 #endif
 
-static atomic_int x;
+atomic_int x;
 
 static void *writer(void *p) {
     atomic_store_explicit(&x, 5, RELEASE);
