@@ -10,6 +10,7 @@ use crate::world::world;
 pub use crate::fair::{Change, FairLock, Wish};
 pub use crate::future::Bell;
 pub use crate::monitor::{Gate, Monitor};
+pub use crate::sync::OnceStage;
 
 /// Tries something until it succeeds or the time is over. In a model it is tried once: at every
 /// moment that matters, since the moment of a step is explored, and no time passes.
