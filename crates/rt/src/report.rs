@@ -121,7 +121,7 @@ pub(crate) fn differ(
     simulator: &mut Simulator,
     one: &Schedule,
     other: &Schedule,
-    result: impl Fn(usize) -> String,
+    result: &dyn Fn(usize) -> String,
 ) -> String {
     let (one, other) = closest(simulator, one, other);
     let mut runs = Vec::new();

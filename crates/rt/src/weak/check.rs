@@ -120,8 +120,8 @@ impl Builder {
         };
         let explored = self.explore_and_judge(&mut program, &way, about)?;
         if explored.results.len() > 1 {
-            let text = |number| results.text(number);
-            let report = tell::differ(&mut program, memory, &explored.results, text);
+            let text = |number: usize| results.text(number);
+            let report = tell::differ(&mut program, memory, &explored.results, &text);
             drop(program);
             end_test!("{report}");
         }

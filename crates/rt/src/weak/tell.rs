@@ -293,7 +293,7 @@ pub(crate) fn differ(
     program: &mut WeakProgram,
     memory: Memory,
     results: &[(u64, Schedule)],
-    result: impl Fn(usize) -> String,
+    result: &dyn Fn(usize) -> String,
 ) -> String {
     let values: Vec<String> = results
         .iter()
