@@ -251,7 +251,7 @@ impl World {
 
     /// Goes to the last checkpoint of a machine. Returns how many steps lead there; none if there
     /// is no checkpoint.
-    pub fn to_checkpoint(&mut self, owner: u64) -> Option<usize> {
+    pub fn go_to_checkpoint(&mut self, owner: u64) -> Option<usize> {
         if self.checkpoints.owner != owner {
             return None;
         }

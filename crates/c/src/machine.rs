@@ -144,7 +144,7 @@ impl Machine {
     #[cold]
     fn run_again(&self) {
         let recording = std::mem::take(&mut world().recording);
-        let start = match world().to_checkpoint(self.number) {
+        let start = match world().go_to_checkpoint(self.number) {
             Some(depth) => {
                 world().owner = self.number;
                 depth

@@ -13,6 +13,7 @@ mod progress;
 mod property;
 mod show;
 mod solver;
+mod suite;
 mod values;
 mod watch;
 

@@ -43,6 +43,16 @@ fn terminal_width<T>(_of: &T) -> usize {
     USUAL_WIDTH
 }
 
+/// From now on texts have colours always, never, or where a terminal shows them.
+pub(crate) fn colour(when: clap::ColorChoice) {
+    let choice = match when {
+        clap::ColorChoice::Auto => anstream::ColorChoice::Auto,
+        clap::ColorChoice::Always => anstream::ColorChoice::Always,
+        clap::ColorChoice::Never => anstream::ColorChoice::Never,
+    };
+    choice.write_global();
+}
+
 /// Writes a result to standard output. Colours are stripped where they are not wanted: NO_COLOR, no
 /// terminal. A reader that has had enough (`| head`) changes nothing about the answer.
 pub(crate) fn print(text: &str, exit: Exit) -> Exit {

@@ -17,6 +17,7 @@ use crate::inputs::Rivals;
 use crate::report::{self, Report};
 use crate::simulate::{Simulator, Stop};
 use crate::verdict::{at_caller, end_test};
+use crate::version::without_version;
 use crate::weak::Refused;
 use crate::world::world;
 use crate::{facts, hook, inputs, say, weak};
@@ -187,21 +188,24 @@ impl Builder {
             call: "replay",
         };
         let body = test_body(f);
-        at_caller(|| {
-            if let Some(replay) = self.replay_for(about.place) {
-                return self.follow_any(body, replay, &about);
-            }
-            self.under_model(
-                |this, orders| {
-                    let mut simulator = this.simulator(body.clone());
-                    let goal = |_: &_| Goal::Violation(Kinds::FAULTS);
-                    let (found, cut) = this.search(&mut simulator, orders, goal, &mut ())?;
-                    this.judge(&mut simulator, &found, &about);
-                    Ok(this.summary(&simulator, &found, cut, orders))
-                },
-                |this, memory| this.check_weakly(body.clone(), memory, None, &about),
-            )
-        })
+        at_caller(|| self.check_body(&body, &about))
+    }
+
+    /// The same, compiled once and not for each closure.
+    fn check_body(&self, body: &Rc<dyn Fn()>, about: &report::About) -> Summary {
+        if let Some(replay) = self.replay_for(about.place) {
+            return self.follow_any(body.clone(), replay, about);
+        }
+        self.under_model(
+            |this, orders| {
+                let mut simulator = this.simulator(body.clone());
+                let goal = |_: &_| Goal::Violation(Kinds::FAULTS);
+                let (found, cut) = this.search(&mut simulator, orders, &goal, &mut ())?;
+                this.judge(&mut simulator, &found, about);
+                Ok(this.summary(&simulator, &found, cut, orders))
+            },
+            |this, memory| this.check_weakly(body.clone(), memory, None, about),
+        )
     }
 
     /// Explores interleavings, execution graphs, or what the orderings of the program ask for:
@@ -233,6 +237,10 @@ impl Builder {
 
     /// Replays a schedule of interleavings or of a memory model.
     fn follow_any(&self, body: Rc<dyn Fn()>, replay: &str, about: &report::About) -> Summary {
+        let replay = match without_version(replay) {
+            Ok(replay) => replay,
+            Err(error) => end_test!("mazurka: {error}"),
+        };
         match weak::split(replay) {
             Some(replay) => self.follow_weakly(body, replay, about),
             None => self.follow(&mut self.simulator(body), replay, about),
@@ -251,16 +259,22 @@ impl Builder {
             body: "",
             call: "replay",
         };
-        let f = Rc::new(f);
-        at_caller(|| {
-            if let Some(replay) = self.replay_for(about.place) {
-                return self.follow_any(observed(f).0, replay, &about);
-            }
-            self.under_model(
-                |this, orders| this.compare(observed(f.clone()), orders, &about),
-                |this, memory| this.compare_weakly(observed(f.clone()), memory, &about),
-            )
-        })
+        let f: Rc<dyn Fn() -> T> = Rc::new(f);
+        at_caller(|| self.compare_results(f, &about))
+    }
+
+    /// The same, compiled for each type of results and not for each closure.
+    fn compare_results<T>(&self, f: Rc<dyn Fn() -> T>, about: &report::About) -> Summary
+    where
+        T: PartialEq + Debug + 'static,
+    {
+        if let Some(replay) = self.replay_for(about.place) {
+            return self.follow_any(observed(f).0, replay, about);
+        }
+        self.under_model(
+            |this, orders| this.compare(observed(f.clone()), orders, about),
+            |this, memory| this.compare_weakly(observed(f.clone()), memory, about),
+        )
     }
 
     /// Explores interleavings and compares results.
@@ -280,7 +294,7 @@ impl Builder {
             false => Goal::Violation(Kinds::ALL),
         };
         let mut rivals = Rivals::default();
-        let (found, cut) = self.search(&mut simulator, orders, goal, &mut rivals)?;
+        let (found, cut) = self.search(&mut simulator, orders, &goal, &mut rivals)?;
         self.judge(&mut simulator, &found, about);
         let pair = match &found.finals[..] {
             [one, other] if !inputs::compared(&simulator) => {
@@ -290,7 +304,7 @@ impl Builder {
         };
         if let Some([one, other]) = pair {
             let texts = |number: usize| results.text(number);
-            let report = report::differ(&mut simulator, &one, &other, texts);
+            let report = report::differ(&mut simulator, &one, &other, &texts);
             drop(simulator);
             end_test!("{report}");
         }
@@ -320,34 +334,44 @@ impl Builder {
         T: PartialEq + 'static,
         F: Fn() -> T + Send + Sync + 'static,
     {
-        let f = Rc::new(f);
-        let explore = || {
-            self.under_model(
-                |this, orders| {
-                    let (body, results) = observed(f.clone());
-                    let unwinding = Builder {
-                        unwinds: true,
-                        ..this.clone()
-                    };
-                    let mut simulator = unwinding.observer(body, &results);
-                    let goal = |_: &_| Goal::Everything;
-                    let (found, _) = this.search(&mut simulator, orders, goal, &mut ())?;
-                    let rounds_left_out = simulator.inner(|inner| inner.loops.unexplored());
-                    drop(simulator);
-                    Ok(Outcomes {
-                        rounds_left_out,
-                        results: results.take(),
-                        executions: found.counts.traces.unwrap_or(found.counts.executions),
-                        deadlocks: found.counts.deadlocks,
-                        failures: found.counts.failures,
-                        bounds: found.bounds,
-                        blocked: found.counts.blocked,
-                    })
-                },
-                |this, memory| this.outcomes_weakly(observed(f.clone()), memory),
-            )
-        };
-        at_caller(explore)
+        let f: Rc<dyn Fn() -> T> = Rc::new(f);
+        at_caller(|| self.outcomes_of(&f))
+    }
+
+    /// The same, compiled for each type of results and not for each closure.
+    fn outcomes_of<T: PartialEq + 'static>(&self, f: &Rc<dyn Fn() -> T>) -> Outcomes<T> {
+        self.under_model(
+            |this, orders| {
+                let (body, results) = observed(f.clone());
+                let unwinding = Builder {
+                    unwinds: true,
+                    ..this.clone()
+                };
+                let mut simulator = unwinding.observer(body, &results);
+                let found = this.search_everything(&mut simulator, orders)?;
+                let rounds_left_out = simulator.inner(|inner| inner.loops.unexplored());
+                drop(simulator);
+                Ok(Outcomes {
+                    rounds_left_out,
+                    results: results.take(),
+                    executions: found.counts.traces.unwrap_or(found.counts.executions),
+                    deadlocks: found.counts.deadlocks,
+                    failures: found.counts.failures,
+                    bounds: found.bounds,
+                    blocked: found.counts.blocked,
+                })
+            },
+            |this, memory| this.outcomes_weakly(observed(f.clone()), memory),
+        )
+    }
+
+    fn search_everything(
+        &self,
+        simulator: &mut Simulator,
+        orders: &Orders,
+    ) -> Result<Findings, WeakOrder> {
+        let goal = |_: &_| Goal::Everything;
+        Ok(self.search(simulator, orders, &goal, &mut ())?.0)
     }
 
     /// Makes a program of a closure whose results are numbered.
@@ -372,7 +396,7 @@ impl Builder {
         &self,
         simulator: &mut Simulator,
         orders: &Orders,
-        goal: impl Fn(&Simulator) -> Goal,
+        goal: &dyn Fn(&Simulator) -> Goal,
         observer: &mut dyn Observer<Simulator>,
     ) -> Result<(Findings, bool), WeakOrder> {
         simulator.switches = orders.are_watched();
@@ -465,6 +489,9 @@ impl Builder {
 
     /// Says what was explored; fails if that is less than was asked for.
     pub(crate) fn say(&self, summary: Summary) -> Summary {
+        if self.drawn.is_some() {
+            return summary;
+        }
         let searched = !summary.random && self.replay.is_none();
         if self.require_complete && searched && !summary.is_complete() {
             end_test!(
@@ -573,10 +600,9 @@ pub(crate) fn test_body<R: Termination>(f: impl Fn() -> R + 'static) -> Rc<dyn F
 }
 
 /// Makes a closure that keeps what it returns.
-fn observed<T, F>(f: Rc<F>) -> (Rc<dyn Fn()>, Rc<Results<T>>)
+fn observed<T>(f: Rc<dyn Fn() -> T>) -> (Rc<dyn Fn()>, Rc<Results<T>>)
 where
     T: PartialEq + 'static,
-    F: Fn() -> T + 'static,
 {
     let results = Rc::new(Results {
         last: RefCell::new(Last::Nothing),

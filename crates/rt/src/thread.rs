@@ -198,9 +198,15 @@ impl World {
 }
 
 impl<T> Native<T> {
-    fn start<'a, F>(world: &World, f: F, wishes: Builder, place: Place) -> Self
+    /// The function is boxed, so that this is compiled for each type of results and not for each
+    /// function.
+    fn start<'a>(
+        world: &World,
+        f: Box<dyn FnOnce() -> T + 'a>,
+        wishes: Builder,
+        place: Place,
+    ) -> Self
     where
-        F: FnOnce() -> T + 'a,
         T: 'a,
     {
         let packet: Packet<T> = Arc::default();
@@ -396,7 +402,7 @@ where
     T: 'static,
 {
     let world = world().expect("a thread is started outside a model");
-    let native = Native::start(world, f, Builder::new(), Location::caller());
+    let native = Native::start(world, Box::new(f), Builder::new(), Location::caller());
     JoinHandle(Handle::Model(native))
 }
 
@@ -464,12 +470,13 @@ impl Builder {
         T: Send,
     {
         let Some(world) = world() else {
+            let f: Box<dyn FnOnce() -> T + Send> = Box::new(f);
             // SAFETY: the caller promises the same.
             let handle = unsafe { self.real().spawn_unchecked(f) }?;
             let thread = Thread(Who::Real(handle.thread().clone()));
             return Ok(JoinHandle(Handle::Real(handle, thread)));
         };
-        let native = Native::start(world, f, self, Location::caller());
+        let native = Native::start(world, Box::new(f), self, Location::caller());
         Ok(JoinHandle(Handle::Model(native)))
     }
 
@@ -485,12 +492,13 @@ impl Builder {
         T: Send + 'scope,
     {
         if let Some(real) = scope.real() {
+            let f: Box<dyn FnOnce() -> T + Send + 'scope> = Box::new(f);
             let handle = self.real().spawn_scoped(real, f)?;
             let thread = Thread(Who::Real(handle.thread().clone()));
             return Ok(ScopedJoinHandle(Handle::Real(handle, thread)));
         }
         let world = world().expect("a scope of a model is used within it");
-        let native = Native::start(world, f, self, Location::caller());
+        let native = Native::start(world, Box::new(f), self, Location::caller());
         let mut threads = scope.threads.lock().unwrap_or_else(PoisonError::into_inner);
         threads.push(native.process);
         Ok(ScopedJoinHandle(Handle::Model(native)))

@@ -1,5 +1,6 @@
 //! How a search ends a test: by a panic at the line of the call that started it.
 
+use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use mazurka_core::record::Record;
@@ -31,10 +32,14 @@ pub(crate) use end_test;
 #[track_caller]
 pub(crate) fn at_caller<R>(search: impl FnOnce() -> R) -> R {
     // What the search has changed is gone with it.
-    let payload = match catch_unwind(AssertUnwindSafe(search)) {
-        Ok(result) => return result,
-        Err(payload) => payload,
-    };
+    match catch_unwind(AssertUnwindSafe(search)) {
+        Ok(result) => result,
+        Err(payload) => tell(payload),
+    }
+}
+
+#[track_caller]
+fn tell(payload: Box<dyn Any + Send>) -> ! {
     match payload.downcast::<Verdict>() {
         Ok(verdict) => {
             say::failure(&verdict.0, verdict.1.as_deref());

@@ -60,11 +60,13 @@ pub enum Feature {
     Conditional,
     Family,
     Const,
+    /// An update of an atomic variable.
+    Update,
 }
 
 impl Feature {
     /// Every feature, in order.
-    pub const ALL: [Self; 45] = [
+    pub const ALL: [Self; 46] = [
         Self::Spawn,
         Self::SpawnCall,
         Self::NestedSpawn,
@@ -110,6 +112,7 @@ impl Feature {
         Self::Conditional,
         Self::Family,
         Self::Const,
+        Self::Update,
     ];
 }
 
@@ -231,6 +234,11 @@ impl Finder {
                 places.iter().for_each(|place| self.place(place));
             }
             Kind::Try(_, tried) => self.stmt(tried),
+            Kind::Update(_, place, _, values) => {
+                self.add(Feature::Update);
+                self.place(place);
+                values.iter().for_each(|value| self.expr(value));
+            }
             Kind::Select(all, other) => {
                 self.add(Feature::Guard);
                 for one in all {

@@ -7,9 +7,12 @@ mod check_proof;
 mod compare;
 mod completions;
 mod condition;
+mod explain;
 mod explore;
 mod fmt;
 mod lsp;
+mod man;
+mod new;
 mod orders;
 mod permute;
 mod prove;
@@ -21,6 +24,7 @@ mod show_record;
 mod step;
 mod symbolic;
 mod table;
+mod test;
 mod unfold;
 
 use std::path::Path;
@@ -57,6 +61,15 @@ const MOST_JOBS: u64 = 1024;
 {EXIT_CODES}")
 )]
 pub(crate) struct Cli {
+    /// Colours: where a terminal shows the text, always, or never
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value_t,
+        help_heading = "Output"
+    )]
+    color: clap::ColorChoice,
     #[command(subcommand)]
     command: Command,
 }
@@ -81,14 +94,19 @@ enum Command {
     CheckProof(check_proof::CheckProofArgs),
     CheckCertificate(check_certificate::CheckCertificateArgs),
     Table(table::TableArgs),
+    Test(test::TestArgs),
+    New(new::NewArgs),
     Fmt(fmt::FmtArgs),
+    Explain(explain::ExplainArgs),
     Lsp(lsp::LspArgs),
     Bench(bench::BenchArgs),
     Completions(completions::CompletionsArgs),
+    Man(man::ManArgs),
 }
 
 /// Does it, and says how it went.
 pub(crate) fn execute(cli: &Cli) -> Exit {
+    output::colour(cli.color);
     if cli.command.allows_inconclusive() {
         exit::allow_inconclusive();
     }
@@ -111,10 +129,14 @@ pub(crate) fn execute(cli: &Cli) -> Exit {
         Command::CheckProof(args) => check_proof::check_proof(args),
         Command::CheckCertificate(args) => check_certificate::check_certificate(args),
         Command::Table(args) => table::table(args),
+        Command::Test(args) => test::test(args),
+        Command::New(args) => new::new(args),
         Command::Fmt(args) => fmt::fmt(args),
+        Command::Explain(args) => explain::explain(args),
         Command::Lsp(args) => lsp::lsp(args),
         Command::Bench(args) => bench::bench(args),
         Command::Completions(args) => Ok(completions::completions(args)),
+        Command::Man(args) => man::man(args),
     };
     let exit = done.unwrap_or_else(|refusal| {
         match refusal {
@@ -155,6 +177,7 @@ impl Command {
         let allowing = match self {
             Command::Bench(args) => Some(&args.allowing),
             Command::Table(args) => Some(&args.allowing),
+            Command::Test(args) => Some(&args.allowing),
             Command::CheckProof(args) => Some(&args.allowing),
             Command::CheckCertificate(args) => Some(&args.allowing),
             other => other.output().map(|output| &output.allowing),
@@ -183,6 +206,10 @@ impl Command {
             | Command::CheckProof(_)
             | Command::CheckCertificate(_)
             | Command::Table(_)
+            | Command::Test(_)
+            | Command::New(_)
+            | Command::Explain(_)
+            | Command::Man(_)
             | Command::Fmt(_)
             | Command::Lsp(_)
             | Command::Bench(_)

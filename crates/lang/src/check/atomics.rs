@@ -323,10 +323,10 @@ impl<'s> Body<'_, 's> {
             .collect();
         let old = local(self.hidden("old", ty), ty, span);
         let stmt = |kind| Stmt { kind, span };
-        let mut body = match self.c.program.atomicity {
-            Atomicity::Statement => std::mem::take(&mut before),
-            Atomicity::Access => Vec::new(),
-        };
+        let mut body = Vec::new();
+        if self.c.program.atomicity == Atomicity::Statement {
+            body.extend(before.drain(..).map(|operand| stmt(operand.kind)));
+        }
         body.push(stmt(StmtKind::Let(
             local_id(&old),
             vec![read(&place, ty, span)],

@@ -306,8 +306,8 @@ pub(crate) enum Note {
     Guard(hir::Expr),
     /// A test, printed as it is or negated.
     Test(hir::Expr),
-    /// A statement; its text is printed with the locals' values.
-    Action(Action),
+    /// A statement, and where it stands; its text is printed with the locals' values.
+    Action(Action, Span),
     /// A single read of the cell of the instruction.
     Read,
     /// A single write.

@@ -124,7 +124,7 @@ impl Listener for Trail {
 fn each_expr(note: &Note, visit: &mut impl FnMut(&Expr)) {
     match note {
         Note::Guard(test) | Note::Test(test) => visit(test),
-        Note::Action(action) => match action {
+        Note::Action(action, _) => match action {
             Action::Assign(places, values) => {
                 places.iter().filter_map(Place::index).for_each(&mut *visit);
                 values.iter().for_each(visit);

@@ -112,6 +112,12 @@ impl Code {
         told.then_some(words)
     }
 
+    /// Whether a statement stands for others that were never written: an operation on an object, or
+    /// on an atomic variable.
+    pub(super) fn is_told_as_written(&self, span: Span) -> bool {
+        self.program.lowered.contains(&span) || self.program.orders.contains_key(&span)
+    }
+
     /// What stands in the source, on one line.
     pub(super) fn words(&self, span: Span) -> String {
         let text = span.text(&self.source);

@@ -154,20 +154,20 @@ impl Listener for Scribe {
                 test: true,
             }),
             // Absorbed by a guard or not at all: then its accesses speak for it.
-            Note::Action(_) if op == Op::BeginSimple && !heard.open => {}
-            Note::Action(Action::Spawn) => self.actions.push(|| NarratedAction::Spawn),
-            Note::Action(Action::Join(handle)) => {
+            Note::Action(..) if op == Op::BeginSimple && !heard.open => {}
+            Note::Action(Action::Spawn, _) => self.actions.push(|| NarratedAction::Spawn),
+            Note::Action(Action::Join(handle), _) => {
                 let handle = handle.and_then(|handle| scope.handle(handle));
                 self.actions.push(|| NarratedAction::Join(handle));
             }
-            Note::Action(_) if code.program.lowered.contains(&code.spans[pc as usize]) => {
-                let text = code.words(code.spans[pc as usize]);
+            Note::Action(_, span) if code.is_told_as_written(*span) => {
+                let text = code.words(*span);
                 let last = self.actions.first.last();
                 if !matches!(last, Some(NarratedAction::Text(last)) if *last == text) {
                     self.actions.push(|| NarratedAction::Text(text));
                 }
             }
-            Note::Action(action) => self
+            Note::Action(action, _) => self
                 .actions
                 .push(|| NarratedAction::Text(scope.action(action))),
             Note::Read | Note::Write if heard.merged => {}

@@ -140,7 +140,7 @@ impl<'p> Visitor<&'p mut WeakProgram> for Drawn {
         ControlFlow::Break(())
     }
 
-    fn cut(&mut self, steps: impl FnOnce() -> Schedule) {
+    fn cut(&mut self, steps: &dyn Fn() -> Schedule) {
         self.0 = steps();
     }
 }

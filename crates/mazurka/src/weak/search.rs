@@ -191,7 +191,7 @@ impl<M: WeakMemory, const APART: bool> Visitor<Threads<M, APART>> for Look<'_> {
         &mut self,
         program: &mut Threads<M, APART>,
         failure: Failure,
-        steps: impl FnOnce() -> Schedule,
+        steps: &dyn Fn() -> Schedule,
     ) {
         // Threads that are started are numbered as they are met; their steps tell them apart.
         let initial = program.initial_threads();

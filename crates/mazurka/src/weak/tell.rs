@@ -50,7 +50,7 @@ impl<P: mazurka_memory::Program> Visitor<P> for Drawn {
         ControlFlow::Break(())
     }
 
-    fn cut(&mut self, steps: impl FnOnce() -> Schedule) {
+    fn cut(&mut self, steps: &dyn Fn() -> Schedule) {
         self.0 = steps();
     }
 }

@@ -1,6 +1,7 @@
 //! The integration tests of this crate, as one program: linking is most of what `cargo test` costs.
 
 mod algorithms;
+mod bench;
 mod certificates;
 mod check;
 mod context;

@@ -12,7 +12,6 @@
 
 use std::ops::ControlFlow;
 
-use super::ends::Visitor;
 use super::revisit::Maximality;
 use super::{Explorer, Program};
 use crate::graph::{Event, Graph, Kind};
@@ -54,7 +53,7 @@ fn collect(graph: &Graph, into: &mut Vec<Decision>, counts: impl Fn(&Event) -> b
     }
 }
 
-impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
+impl<P: Program, M: Model> Explorer<'_, P, M> {
     /// The first outcome of a question that is feasible in the graph, or the next one after
     /// another.
     pub(super) fn feasible(&mut self, question: u32, after: Option<Value>) -> Option<Value> {

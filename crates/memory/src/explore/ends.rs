@@ -239,10 +239,10 @@ pub trait Visitor<P> {
 
     /// A thread has failed, or two accesses race, after these steps. Each execution that goes on
     /// from there says so, though it is the same failure.
-    fn fails(&mut self, _program: &mut P, _failure: Failure, _steps: impl FnOnce() -> Schedule) {}
+    fn fails(&mut self, _program: &mut P, _failure: Failure, _steps: &dyn Fn() -> Schedule) {}
 
     /// A limit has cut an execution off, which has made these steps.
-    fn cut(&mut self, _steps: impl FnOnce() -> Schedule) {}
+    fn cut(&mut self, _steps: &dyn Fn() -> Schedule) {}
 
     /// The search has made a thousand events or so. To break is to stop it.
     fn goes_on(&mut self) -> ControlFlow<()> {
@@ -266,7 +266,7 @@ impl<P> Visitor<P> for CountOnly {
     }
 }
 
-impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
+impl<P: Program, M: Model> Explorer<'_, P, M> {
     /// No thread can go on, and no await is parked. Returns whether a parked lock can go on after
     /// all.
     pub(super) fn end(&mut self) -> ControlFlow<(), bool> {
@@ -294,7 +294,7 @@ impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
         };
         let events = (first, second);
         let to = |graph: &Graph| Schedule::to_both(graph, events, P::DECIDES_LOCALLY);
-        self.note(failure, to);
+        self.note(failure, &to);
         self.note_failures();
         self.runner.meets_race();
         self.show(Ending::Race)
@@ -306,7 +306,7 @@ impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
             return ControlFlow::Continue(());
         }
         if ending == Ending::Deadlock {
-            self.note(Failure::Deadlock, Schedule::of);
+            self.note(Failure::Deadlock, &Schedule::of);
         }
         self.found.counts.count(ending);
         self.visitor.end(&mut End {
@@ -397,12 +397,12 @@ impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
             {
                 let failure = Failure::Failed { thread, code };
                 let to = |graph: &Graph| Schedule::to(graph, thread, P::DECIDES_LOCALLY);
-                self.note(failure, to);
+                self.note(failure, &to);
             }
         }
     }
 
-    fn note(&mut self, failure: Failure, schedule: impl Fn(&Graph) -> Schedule) {
+    fn note(&mut self, failure: Failure, schedule: &dyn Fn(&Graph) -> Schedule) {
         if self.is_on_the_way() {
             return;
         }
@@ -411,7 +411,7 @@ impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
         let graph = &self.graph;
         let steps = || own_numbers::<P>(schedule(graph), graph, initial);
         if failure != Failure::Deadlock {
-            self.visitor.fails(program, failure, steps);
+            self.visitor.fails(program, failure, &steps);
         }
         let known = |finding: &Finding| finding.failure.is_like(&failure);
         if !self.found.findings.iter().any(known) {

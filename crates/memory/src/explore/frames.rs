@@ -3,7 +3,6 @@
 use std::ops::ControlFlow;
 
 use super::decisions::DecisionFrame;
-use super::ends::Visitor;
 use super::{Explorer, Program};
 use crate::graph::{Event, Graph, Kind, Slot};
 use crate::models::Model;
@@ -278,7 +277,7 @@ impl ChoiceFrame {
     }
 }
 
-impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
+impl<P: Program, M: Model> Explorer<'_, P, M> {
     /// Makes the next consistent way of a choice point. Returns whether there was one.
     pub(super) fn advance(&mut self, frame: &mut Frame) -> ControlFlow<(), bool> {
         self.urgent = None;

@@ -142,12 +142,12 @@ enum Next {
 }
 
 /// The search.
-struct Explorer<'a, P, M, V> {
+struct Explorer<'a, P, M> {
     runner: Runner<P>,
     model: M,
     limits: &'a Limits,
     start: Instant,
-    visitor: &'a mut V,
+    visitor: &'a mut dyn Visitor<P>,
     planted: Planted,
     graph: Graph,
     frames: Vec<Open>,
@@ -170,8 +170,14 @@ struct Explorer<'a, P, M, V> {
     suffixes: RefCell<Suffixes>,
 }
 
-impl<'a, P: Program, M: Model, V: Visitor<P>> Explorer<'a, P, M, V> {
-    fn new(program: P, model: M, limits: &'a Limits, visitor: &'a mut V, planted: Planted) -> Self {
+impl<'a, P: Program, M: Model> Explorer<'a, P, M> {
+    fn new(
+        program: P,
+        model: M,
+        limits: &'a Limits,
+        visitor: &'a mut dyn Visitor<P>,
+        planted: Planted,
+    ) -> Self {
         let runner = Runner::new(program);
         let mut graph = Graph::new(M::CLOCKS);
         if let Some(last) = runner.initial_threads().checked_sub(1) {
@@ -277,7 +283,7 @@ impl<'a, P: Program, M: Model, V: Visitor<P>> Explorer<'a, P, M, V> {
     fn tell_cut(&mut self) {
         let (graph, initial) = (&self.graph, self.runner.initial_threads());
         self.visitor
-            .cut(|| ends::own_numbers::<P>(Schedule::of(graph), graph, initial));
+            .cut(&|| ends::own_numbers::<P>(Schedule::of(graph), graph, initial));
     }
 
     /// Counts an event, and looks at the limits.

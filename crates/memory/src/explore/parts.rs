@@ -81,7 +81,7 @@ fn run<P: Program>(
     memory: Memory,
     limits: &Limits,
     cut: Cut,
-    visitor: &mut impl Visitor<P>,
+    visitor: &mut dyn Visitor<P>,
 ) -> (Found, Vec<Part>) {
     let none = Planted::Nothing;
     match memory {
@@ -100,7 +100,7 @@ fn run<P: Program>(
     }
 }
 
-impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
+impl<P: Program, M: Model> Explorer<'_, P, M> {
     fn search_within(mut self, cut: Cut) -> (Found, Vec<Part>) {
         self.cut = cut;
         self.found.stopped = self.run().is_break() && !self.limited;

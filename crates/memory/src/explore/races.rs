@@ -2,7 +2,6 @@
 
 use std::ops::ControlFlow;
 
-use super::ends::Visitor;
 use super::{Explorer, Program};
 use crate::graph::{Event, Graph, Slot};
 use crate::models::Model;
@@ -13,7 +12,7 @@ fn conflicts(a: &Event, b: &Event) -> bool {
     plain && (a.kind.is_write() || b.kind.is_write()) && a.thread != b.thread
 }
 
-impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
+impl<P: Program, M: Model> Explorer<'_, P, M> {
     /// Whether an access that has just been added races with no other. A race ends the execution,
     /// and is reported.
     pub(super) fn is_free_of_races(&mut self, slot: Slot) -> ControlFlow<(), bool> {

@@ -89,7 +89,7 @@ fn run_under<P: Program>(
     memory: Memory,
     program: P,
     schedule: &Schedule,
-    visitor: &mut impl Visitor<P>,
+    visitor: &mut dyn Visitor<P>,
 ) -> Result<(Replay, Graph), ReplayError> {
     match memory {
         Memory::Rc11 => run(program, Rc11::default(), schedule, visitor),
@@ -103,7 +103,7 @@ fn run<P: Program>(
     program: P,
     model: impl Model,
     schedule: &Schedule,
-    visitor: &mut impl Visitor<P>,
+    visitor: &mut dyn Visitor<P>,
 ) -> Result<(Replay, Graph), ReplayError> {
     let limits = Limits::default();
     let mut explorer = Explorer::new(program, model, &limits, visitor, Planted::Nothing);
@@ -127,7 +127,7 @@ fn run<P: Program>(
     Ok((replay, explorer.graph))
 }
 
-impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
+impl<P: Program, M: Model> Explorer<'_, P, M> {
     /// Makes a step of a schedule.
     fn make(&mut self, step: usize, scheduled: ScheduledAction) -> Result<(), ReplayError> {
         let ScheduledAction { thread, outcome } = scheduled;

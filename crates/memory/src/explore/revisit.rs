@@ -3,7 +3,6 @@
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 
-use super::ends::Visitor;
 use super::frames::{Cut, Reads, Revisit, WriteFrame};
 use super::{Explorer, Program};
 use crate::graph::{Event, Graph, Kind, PORF, Slot};
@@ -105,7 +104,7 @@ impl Maximality<'_> {
     }
 }
 
-impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
+impl<P: Program, M: Model> Explorer<'_, P, M> {
     /// Makes the next revisit of a write. Returns whether there was one.
     pub(super) fn advance_revisits(&mut self, frame: &mut WriteFrame) -> ControlFlow<(), bool> {
         while let Some(revisit) = frame.revisit {

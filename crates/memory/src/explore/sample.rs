@@ -58,7 +58,7 @@ pub fn sample<P: Program>(
     }
 }
 
-impl<P: Program, M: Model, V: Visitor<P>> Explorer<'_, P, M, V> {
+impl<P: Program, M: Model> Explorer<'_, P, M> {
     fn sample(mut self, mut drawing: Drawing) -> Found {
         let most = self.limits.executions.unwrap_or(u64::MAX);
         // Executions that are cut off count here, and are no executions that have ended.

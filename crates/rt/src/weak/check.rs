@@ -65,7 +65,8 @@ impl Builder {
                 let forbids = self.forbidding(program.body(), way.memory);
                 report.weak.extend(forbids);
             }
-            report.end(explored.executions.max(1), about);
+            let before = self.drawn.unwrap_or(0);
+            report.end(before + explored.executions.max(1), about);
         };
         self.few_decisions(&explored.bounds, explored.executions);
         if self.max_depth.is_none() {
@@ -119,8 +120,8 @@ impl Builder {
         };
         let explored = self.explore_and_judge(&mut program, &way, about)?;
         if explored.results.len() > 1 {
-            let text = |number| results.text(number);
-            let report = tell::differ(&mut program, memory, &explored.results, text);
+            let text = |number: usize| results.text(number);
+            let report = tell::differ(&mut program, memory, &explored.results, &text);
             drop(program);
             end_test!("{report}");
         }
@@ -174,6 +175,7 @@ impl Builder {
             blocked: explored.blocked,
             bounds,
             random,
+            met: explored.met.clone(),
             memory,
             weak_orderings: false,
             ..program.inner(|inner| Summary::new(inner))

@@ -51,7 +51,7 @@ impl Compiler {
         Ok(())
     }
 
-    fn place_ty(&self, place: &Place) -> Done<Ty> {
+    pub(super) fn place_ty(&self, place: &Place) -> Done<Ty> {
         match self.lookup(&place.name) {
             Some(Meaning::Shared { len, ty, .. } | Meaning::Local { len, ty, .. })
                 if len.is_some() == place.index.is_some() =>
@@ -63,7 +63,7 @@ impl Compiler {
     }
 
     /// Writes the value that a local keeps, at the index that another keeps.
-    fn store(&mut self, place: &Place, kept: usize, index: Option<usize>) -> Done {
+    pub(super) fn store(&mut self, place: &Place, kept: usize, index: Option<usize>) -> Done {
         let meaning = self.lookup(&place.name);
         if let Some(index) = index {
             self.emit(Instr::Local(index));

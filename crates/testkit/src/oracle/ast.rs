@@ -232,6 +232,8 @@ pub enum Kind {
     Select(Vec<Alternative>, Option<Vec<Stmt>>),
     /// `let ok = try s`
     Try(Kept, Box<Stmt>),
+    /// `let old = t.fetch_add(e)`: where the result goes, the variable, the operation, its values
+    Update(Option<Kept>, Place, String, Vec<Expr>),
     /// `let x: T[n] = …`
     Let(String, Option<Ty>, Option<Expr>, Init),
     Assert(Expr, Option<String>),
@@ -334,6 +336,8 @@ impl Temporal {
 pub struct Program {
     /// Its declarations and processes, in order.
     pub items: Vec<Item>,
+    /// The variables that are declared `atomic`.
+    pub atomic: Vec<String>,
 }
 
 impl Expr {

@@ -554,6 +554,9 @@ impl Compiler {
             }
             Kind::Operate(verb, places) => self.operate(verb, places),
             Kind::Try(kept, tried) => self.try_(kept, tried),
+            Kind::Update(kept, place, verb, values) => {
+                self.update(kept.as_ref(), place, (verb, values))
+            }
             Kind::Select(all, other) => self.select(all, other.as_ref()),
             Kind::Send(..) | Kind::Receive(..) => self.communicate(&stmt.kind),
             Kind::Lock(place) => self.lock(place, true),
@@ -596,7 +599,9 @@ impl Compiler {
 
     /// What follows a test in the same step: all of a simple statement, the first step of others.
     fn guarded(&mut self, inner: &Stmt) -> Done {
-        if inner.is_simple() {
+        // Under `atomicity access` what the values of an update read is read in steps before it.
+        let is_split = self.access && matches!(inner.kind, Kind::Update(..));
+        if inner.is_simple() && !is_split {
             self.around.atomic += 1;
             self.block(std::slice::from_ref(inner))?;
             self.around.atomic -= 1;

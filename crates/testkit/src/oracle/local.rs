@@ -32,6 +32,7 @@ impl Compiler {
             | Kind::Lock(_)
             | Kind::Operate(..)
             | Kind::Try(..)
+            | Kind::Update(..)
             | Kind::Send(..)
             | Kind::Receive(..)
             | Kind::Select(..)

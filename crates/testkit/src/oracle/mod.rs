@@ -35,6 +35,7 @@ mod select;
 mod sugar;
 mod table;
 mod temporal;
+mod updates;
 mod values;
 mod whole;
 

@@ -277,6 +277,9 @@ impl Parser {
             self.need(")")?;
             return Ok(Some(Kind::Operate(word, places)));
         }
+        if let Some(update) = self.update(None)? {
+            return Ok(Some(update));
+        }
         let start = self.at;
         let kept = if word == "let" && self.sign_after(2) == Some("=") {
             self.at += 1;
@@ -295,6 +298,9 @@ impl Parser {
             self.at += 1;
             let tried = self.unguarded()?;
             return Ok(Some(Kind::Try(kept, Box::new(tried))));
+        }
+        if let Some(update) = self.update(Some(kept))? {
+            return Ok(Some(update));
         }
         self.at = start;
         Ok(None)

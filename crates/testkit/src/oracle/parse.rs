@@ -23,7 +23,10 @@ pub(super) fn parse_set(text: &str, set: &[(String, i128)]) -> Result<Program, S
     while parser.peek() != &Token::End {
         items.extend(parser.items()?);
     }
-    Ok(Program { items })
+    Ok(Program {
+        items,
+        atomic: parser.known.atomic,
+    })
 }
 
 const KEYWORDS: [&str; 46] = [
@@ -630,6 +633,7 @@ impl Parser {
             return Ok(sugared);
         }
         let place = self.place()?;
+        self.skip_load()?;
         Ok(match place.index {
             Some(index) => Expr::Index(place.name, Box::new(index)),
             None => Expr::Name(place.name),

@@ -8,16 +8,18 @@ use super::ast::{
 pub fn print(program: &Program) -> String {
     let mut out = String::new();
     for item in &program.items {
-        print_item(item, &mut out);
+        print_item(item, &program.atomic, &mut out);
         out.push('\n');
     }
     out
 }
 
-fn print_item(item: &Item, out: &mut String) {
+fn print_item(item: &Item, atomic: &[String], out: &mut String) {
     match &item.kind {
         ItemKind::Var(names, ty, size, init) => {
-            out.push_str(&format!("var {}: {}", names.join(", "), ty.name()));
+            let is_atomic = names.iter().any(|name| atomic.contains(name));
+            let word = if is_atomic { "atomic " } else { "" };
+            out.push_str(&format!("var {}: {word}{}", names.join(", "), ty.name()));
             out.push_str(&sized(size.as_ref()));
             if let Some(init) = init {
                 out.push_str(&format!(" = {}", initial(init)));
@@ -255,6 +257,14 @@ fn line(kind: &Kind) -> String {
         Kind::Try(Kept::Let(name), tried) => format!("let {name} = try {}", line(&tried.kind)),
         Kind::Try(Kept::Place(kept), tried) => {
             format!("{} := try {}", place(kept), line(&tried.kind))
+        }
+        Kind::Update(kept, of, verb, values) => {
+            let kept = match kept {
+                None => String::new(),
+                Some(Kept::Let(name)) => format!("let {name} = "),
+                Some(Kept::Place(kept)) => format!("{} := ", place(kept)),
+            };
+            format!("{kept}{}.{verb}({})", place(of), exprs(values))
         }
         Kind::Lock(which) => format!("lock({})", place(which)),
         Kind::Unlock(which) => format!("unlock({})", place(which)),

@@ -140,6 +140,7 @@ fn only_computes(stmt: &Stmt) -> bool {
         Kind::Skip
         | Kind::Print(_)
         | Kind::Assign(..)
+        | Kind::Update(..)
         | Kind::Let(..)
         | Kind::Unlock(_)
         | Kind::Assert(..)

@@ -57,6 +57,8 @@ pub(super) struct Known {
     /// The channels whose messages are of a `struct`.
     pub messages: HashMap<String, String>,
     hidden: usize,
+    /// The variables that are declared `atomic`.
+    pub atomic: Vec<String>,
     /// The constants that have another value than the text gives.
     set: HashMap<String, i128>,
 }
@@ -422,6 +424,9 @@ impl Parser {
     fn variables(&mut self) -> Parsed<Vec<ItemKind>> {
         let names = self.list(Self::name)?;
         self.need(":")?;
+        if self.has_word("atomic") {
+            self.known.atomic.extend(names.iter().cloned());
+        }
         let ty = self.declared_type()?;
         let tree = match self.has("=") {
             true => Some(self.tree()?),
@@ -497,7 +502,7 @@ impl Parser {
         loop {
             if let Some(index) = self.size()? {
                 indices.push(index);
-            } else if self.sees(".") && self.word_after(1).is_some() {
+            } else if self.sees(".") && self.word_after(1).is_some() && !self.sees_verb() {
                 self.at += 1;
                 name = format!("{name}.{}", self.name()?);
             } else {

@@ -62,7 +62,8 @@ pub fn shape(batch: u64) -> Shape {
     let chance = [20, 35, 50, 75][rng.below(4)];
     let features = Feature::ALL
         .into_iter()
-        .filter(|feature| !COUNTED.contains(feature) && rng.percent(chance))
+        .filter(|feature| !COUNTED.contains(feature) && *feature != Feature::Update)
+        .filter(|_| rng.percent(chance))
         .collect();
     let processes = [1, 2, 2, 2, 3, 3, 4][rng.below(7)];
     let shape = Shape {
@@ -86,6 +87,9 @@ pub fn shape(batch: u64) -> Shape {
     // These say only what counts, and hide what a wrong engine would show: not too many.
     let counted = COUNTED.into_iter().filter(|_| rng.percent(15));
     shape.features.extend(counted);
+    if rng.percent(20) {
+        shape.features.insert(Feature::Update);
+    }
     shape
 }
 
@@ -199,11 +203,14 @@ impl Maker {
         self.properties(&mut items);
         self.declare_procedures(&mut items);
         self.processes(&mut items);
+        let atomic = match self.has(Feature::Update) {
+            true => self.shared.iter().map(|name| name.name.clone()).collect(),
+            false => Vec::new(),
+        };
+        let items = items.into_iter();
         Program {
-            items: items
-                .into_iter()
-                .map(|kind| Item { line: 0, kind })
-                .collect(),
+            items: items.map(|kind| Item { line: 0, kind }).collect(),
+            atomic,
         }
     }
 

@@ -2,10 +2,10 @@
 
 use super::{Maker, Name, Procedure, between, binary};
 use crate::features::Feature;
-use crate::oracle::ast::{Child, Expr, Init, Kind, Op, Place, Stmt, Ty};
+use crate::oracle::ast::{Child, Expr, Init, Kept, Kind, Op, Place, Stmt, Ty};
 
 /// What needs something of its own, with how often it is taken.
-const STATEMENTS: [(Feature, u32); 27] = [
+const STATEMENTS: [(Feature, u32); 28] = [
     (Feature::Spawn, 4),
     (Feature::NestedSpawn, 2),
     (Feature::SpawnCall, 2),
@@ -33,6 +33,7 @@ const STATEMENTS: [(Feature, u32); 27] = [
     (Feature::Assert, 3),
     (Feature::Error, 1),
     (Feature::End, 1),
+    (Feature::Update, 6),
 ];
 
 impl Maker {
@@ -94,6 +95,7 @@ impl Maker {
                 let (first, other) = (self.inner(depth), self.inner(depth));
                 Kind::Choice(Box::new(first), test, Box::new(other))
             }
+            Feature::Update => self.update(),
             Feature::GuardedLoop => self.guarded_loop()?,
             Feature::Await => Kind::Await(self.condition(1)),
             Feature::If if nests => self.if_(depth),
@@ -123,6 +125,42 @@ impl Maker {
             _ => return None,
         };
         Some(vec![kind])
+    }
+
+    fn update(&mut self) -> Kind {
+        let name = self.some_shared();
+        let mut verbs = vec!["swap", "compare_exchange"];
+        if name.ty != Ty::Bool {
+            verbs.extend(["fetch_add", "fetch_add", "fetch_sub"]);
+        }
+        let verb = verbs[self.rng.below(verbs.len())];
+        let place = self.place(&name);
+        let count = 1 + usize::from(verb == "compare_exchange");
+        let values = (0..count).map(|_| self.value(name.ty, 1)).collect();
+        let ty = match count {
+            2 => Ty::Bool,
+            _ => name.ty,
+        };
+        let kept = self.rng.percent(60).then(|| self.kept(ty));
+        Kind::Update(kept, place, verb.into(), values)
+    }
+
+    /// A local for a result, an old or a new one.
+    fn kept(&mut self, ty: Ty) -> Kept {
+        let old = self.locals.clone();
+        let old: Vec<Name> = old.into_iter().filter(|name| name.ty == ty).collect();
+        match self.rng.pick(&old) {
+            Some(name) if self.rng.percent(50) => Kept::Place(self.place(name)),
+            _ => {
+                let (name, len) = (self.fresh("u"), None);
+                self.locals.push(Name {
+                    name: name.clone(),
+                    ty,
+                    len,
+                });
+                Kept::Let(name)
+            }
+        }
     }
 
     /// What stands below a guard or in a choice.
@@ -358,6 +396,7 @@ impl Maker {
 fn assigns(stmt: &Stmt, name: &str) -> bool {
     match &stmt.kind {
         Kind::Assign(places, _) => places.iter().any(|place| place.name == name),
+        Kind::Update(Some(Kept::Place(place)), ..) => place.name == name,
         Kind::If(_, yes, no) => yes.iter().chain(no).any(|stmt| assigns(stmt, name)),
         Kind::Guard(_, inner) | Kind::GuardedLoop(_, inner) => assigns(inner, name),
         Kind::Choice(first, _, other) => assigns(first, name) || assigns(other, name),

@@ -44,6 +44,7 @@ impl Maker {
         text += &self.one(&["cond c, d[2]\n", "spurious cond c cond d[2]\n"]);
         text += &format!("barrier b = {}\n", 1 + self.rng.below(3));
         text += "var x: int = 0\nvar y: int[2] = [0, 1]\nvar f: bool = false\n";
+        text += "var w: atomic int = 0\nvar o: atomic int[2] = [1, 0]\n";
         text += "struct P { a: int, b: bool }\nvar p: P = P(a: 1, b: false)\n";
         text += &format!("chan q[{}]: int\n", 1 + self.rng.below(2));
         text += &format!("chan r[2][{}]: P\nchan g[1]: bool\n", 1 + self.rng.below(2));
@@ -88,6 +89,9 @@ impl Maker {
     }
 
     fn assignment(&mut self) -> String {
+        if self.rng.percent(20) {
+            return self.update();
+        }
         let i = self.fixed();
         self.one(&[
             "x := x + 1",
@@ -100,9 +104,35 @@ impl Maker {
         .replace('$', &i)
     }
 
+    /// An update of an atomic variable, whose result may be used.
+    fn update(&mut self) -> String {
+        let i = self.index();
+        let update = self
+            .one(&[
+                "w.fetch_add(1)",
+                "w.fetch_add(w, relaxed)",
+                "w.fetch_sub(x + 1)",
+                "w.swap(o[$], acq_rel)",
+                "o[$].fetch_add(w.load(acquire))",
+                "o[$].swap(x)",
+                "o[w].fetch_add(o[1])",
+                "w.compare_exchange(0, o[$], acq_rel, acquire)",
+                "o[$].compare_exchange(w, x)",
+            ])
+            .replace('$', &i);
+        self.names += 1;
+        let name = format!("u{}", self.names);
+        match (self.rng.below(3), update.contains("compare")) {
+            (0, _) => update,
+            (_, true) => format!("(let {name} = {update}; f := {name})"),
+            (_, false) => format!("(let {name} = {update}; x := {name})"),
+        }
+    }
+
     fn condition(&mut self) -> String {
         let i = self.fixed();
         let all = [
+            "w > 0",
             "x == 0",
             "x > 0",
             "y[$] == 0",

@@ -59,6 +59,7 @@ impl Author {
             "(count v in a: v == 0) == 2",
             "exists i in 0..2: a[i] > 0",
             "l < 2",
+            "t.load(acquire) > 0",
         ])
     }
 
@@ -76,6 +77,9 @@ impl Author {
             "l := x",
             "l, x := x, l",
             "x := max v in a: v",
+            "t.fetch_add(x + 1, relaxed)",
+            "l := t.swap(x)",
+            "t.compare_exchange(l, a[0])",
         ])
     }
 
@@ -140,7 +144,7 @@ impl Author {
         head += &format!("chan c[{}]: int\n", self.of(&["1", "2", "..", "..1"]));
         head += &format!("chan d[{}]: Msg\n", self.of(&["1", "2", ".."]));
         head += "fn even(v: int): bool { v % 2 == 0 }\nproc bump(n: int) { x := x + n }\n";
-        head += "var x: int = 0\nvar w: u8 = 1\nvar a: int[2] = 0\nvar s: State = Idle\n";
+        head += "var x: int = 0\nvar w: u8 = 1\nvar a: int[2] = 0\nvar t: atomic int = 0\nvar s: State = Idle\n";
         head += "var m: Msg = Msg(from: 0, kind: Idle)\nlock k\nrwlock r\n";
         head += &format!("semaphore p = {}\nobserve x, w, s\n", self.rng.below(2));
         // The oracle looks at invariants over variables alone.

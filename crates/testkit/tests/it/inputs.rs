@@ -18,7 +18,7 @@ use mazurka_testkit::{Config, Limit, Visit, assert_right, every_run, generate, v
 /// `MAZURKA_PROGRAMS=20000 cargo test --release -p mazurka-testkit --test it inputs::` for a long
 /// run.
 fn programs() -> u64 {
-    crate::common::programs(150)
+    crate::common::programs(60)
 }
 
 type Valuation = BTreeMap<String, i64>;

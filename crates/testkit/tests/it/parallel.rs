@@ -113,13 +113,13 @@ fn agree(first: u64, programs: u64, config: &Config) {
 
 #[test]
 fn the_parts_are_the_whole() {
-    agree(400_000, programs(400), &Config::default());
+    agree(400_000, programs(200), &Config::default());
 }
 
 #[test]
 fn the_parts_are_the_whole_where_nothing_waits_for_a_condition() {
     let config = Config::default().without_conditions();
-    agree(500_000, programs(300), &config);
+    agree(500_000, programs(150), &config);
 }
 
 /// Run with `cargo test --release -p mazurka-testkit --test it parallel:: -- --ignored`;
@@ -168,7 +168,7 @@ fn the_number_of_workers_does_not_matter() {
         Goal::Violation(Kinds::FAULTS),
         Goal::Violation(Kinds::ALL),
     ];
-    for seed in 600_000..600_000 + programs(120) {
+    for seed in 600_000..600_000 + programs(60) {
         let text = generate(seed, &Config::default()).to_string();
         let Ok(program) = machine(&text) else {
             continue;
@@ -244,7 +244,7 @@ fn same_schedules(text: &str, name: &str) {
 fn parts_and_engines_find_the_same_with_the_same_schedules() {
     let found = include_str!("../../../../corpus/maz/found-two-failures-in-one-step/program.maz");
     same_schedules(found, "found before");
-    for seed in 700_000..700_000 + programs(300) {
+    for seed in 700_000..700_000 + programs(150) {
         let text = generate(seed, &Config::default()).to_string();
         same_schedules(&text, &format!("seed {seed}"));
     }

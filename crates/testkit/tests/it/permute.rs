@@ -162,7 +162,7 @@ fn agree(first: u64, programs: u64, config: &Config) {
 
 #[test]
 fn permutations_are_those_of_brute_force() {
-    agree(500_000, programs(400), &Config::default());
+    agree(500_000, programs(150), &Config::default());
 }
 
 /// `MAZURKA_PROGRAMS=20000 cargo test --release -p mazurka-testkit --test it permute:: --
@@ -278,7 +278,7 @@ fn agree_from_any_start(first: u64, programs: u64) {
 
 #[test]
 fn path_conditions_say_from_where_permutations_are_executable() {
-    agree_from_any_start(700_000, programs(150));
+    agree_from_any_start(700_000, programs(80));
 }
 
 /// `MAZURKA_PROGRAMS=5000 cargo test --release -p mazurka-testkit --test it any_start -- --ignored`

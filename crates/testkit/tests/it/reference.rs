@@ -28,7 +28,7 @@ fn agrees(first: u64, programs: u64, config: Config) {
 
 #[test]
 fn agrees_with_brute_force() {
-    agrees(0, programs(2_000), Config::default());
+    agrees(0, programs(1_000), Config::default());
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn agrees_with_brute_force_where_nothing_fails() {
         choose: false,
         ..Config::default().without_mishaps()
     };
-    agrees(50_000, programs(1_000), config);
+    agrees(50_000, programs(500), config);
 }
 
 /// Run with `cargo test --release -p mazurka-testkit -- --ignored`; `MAZURKA_PROGRAMS=n` for more.

@@ -314,7 +314,7 @@ fn agree(first: u64, count: u64) {
 
 #[test]
 fn pairs_agree_with_an_enumeration() {
-    agree(1, programs(300));
+    agree(1, programs(150));
 }
 
 #[test]

@@ -23,7 +23,7 @@ use mazurka_testkit::{Config, Rng, generate};
 
 /// How many programs, unless the environment says otherwise.
 fn programs() -> u64 {
-    crate::common::programs(120)
+    crate::common::programs(50)
 }
 
 fn machine(code: &Arc<Code>) -> SymbolicMachine {

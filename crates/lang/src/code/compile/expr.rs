@@ -215,7 +215,7 @@ impl Compiler<'_> {
         self.expr(expr);
         let at = self.here() - 1;
         let note = match expr.kind {
-            ExprKind::Choose(..) => Note::Action(Action::Choose),
+            ExprKind::Choose(..) => Note::Action(Action::Choose, self.span),
             _ => Note::Read,
         };
         self.note(at, note);

@@ -154,7 +154,7 @@ impl<'a> Compiler<'a> {
                     }
                     None => self.emit(Op::JoinAll),
                 };
-                self.note(at, Note::Action(Action::Join(*handle)));
+                self.note(at, Note::Action(Action::Join(*handle), self.span));
                 self.maybe_open = false;
             }
             StmtKind::Call(procedure, args) => {
@@ -291,12 +291,12 @@ impl<'a> Compiler<'a> {
         } else if absorb {
             self.emit(Op::BeginSimple);
         }
-        let first = self.here();
+        let (first, span) = (self.here(), self.span);
         make(self);
         if !self.splits() {
-            self.note(first, Note::Action(action));
+            self.note(first, Note::Action(action, span));
         } else if absorb {
-            self.note(first - 1, Note::Action(action));
+            self.note(first - 1, Note::Action(action, span));
             self.emit(Op::EndSimple);
         }
         self.maybe_open = false;
@@ -450,7 +450,7 @@ impl<'a> Compiler<'a> {
                 self.emit(Op::SpawnCall(procedure.0));
             }
         }
-        self.note(first, Note::Action(Action::Spawn));
+        self.note(first, Note::Action(Action::Spawn, self.span));
         match handle {
             Some(handle) => self.emit(Op::SetLocal(self.slot(handle))),
             None => self.emit(Op::Drop),
@@ -490,7 +490,7 @@ impl<'a> Compiler<'a> {
         }
         self.note(
             first,
-            Note::Action(Action::Lock(verb, lock, index.cloned())),
+            Note::Action(Action::Lock(verb, lock, index.cloned()), self.span),
         );
         self.maybe_open = false;
     }

@@ -1,0 +1,88 @@
+//! The command `explain`.
+
+use clap::Args;
+
+use super::Refusal;
+use crate::exit::Exit;
+use crate::output;
+
+/// Every code with what is wrong, an example, and the example mended.
+const DOCUMENTED: &str = include_str!("../../diagnostics.md");
+
+/// Explain the code of a mistake or a warning, with an example and its repair
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  mazurka explain M0301
+  mazurka explain W0106
+  mazurka explain --list
+
+Exit codes: 0 the code is explained, 3 there is no such code.")]
+pub(crate) struct ExplainArgs {
+    /// The code, as it stands in brackets behind `error` or `warning`
+    #[arg(required_unless_present = "list")]
+    code: Option<String>,
+    /// Print all codes, each with its first sentence
+    #[arg(long, conflicts_with = "code")]
+    list: bool,
+}
+
+/// Prints the section of the documentation that has the code.
+pub(super) fn explain(args: &ExplainArgs) -> Result<Exit, Refusal> {
+    let Some(code) = &args.code else {
+        let all = sections().map(|(code, text)| {
+            let first = text.lines().find(|line| !line.is_empty());
+            format!("{code}  {}\n", first.unwrap_or_default())
+        });
+        return Ok(output::print(&all.collect::<String>(), Exit::Verified));
+    };
+    let wanted = code.to_ascii_uppercase();
+    let found = sections().find(|(code, _)| *code == wanted);
+    let Some((code, text)) = found else {
+        let no = format!("there is no code `{code}`: `mazurka explain --list` prints all of them");
+        return Err(no.into());
+    };
+    Ok(output::print(
+        &format!("{code}\n\n{}\n", plain(text)),
+        Exit::Verified,
+    ))
+}
+
+/// The codes in the order of the documentation, each with its text.
+fn sections() -> impl Iterator<Item = (&'static str, &'static str)> {
+    DOCUMENTED.split("\n### ").skip(1).map(|section| {
+        let (code, text) = section.split_once('\n').unwrap_or((section, ""));
+        let end = text.find("\n## ").unwrap_or(text.len());
+        (code.trim(), text[..end].trim())
+    })
+}
+
+/// The text without the marks of code blocks, whose lines are indented.
+fn plain(text: &str) -> String {
+    let mut lines = Vec::new();
+    let mut is_code = false;
+    for line in text.lines() {
+        match line.starts_with("```") {
+            true => is_code = !is_code,
+            false if is_code => lines.push(format!("    {line}").trim_end().to_owned()),
+            false => lines.push(line.to_owned()),
+        }
+    }
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_section_is_a_code_with_an_explanation() {
+        assert!(sections().count() > 90);
+        for (code, text) in sections() {
+            let digits = code.strip_prefix(['M', 'W']);
+            let digits = digits.is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit()));
+            assert!(digits && code.len() == 5, "{code}");
+            assert!(!text.is_empty() && !text.contains("\n## "), "{code}");
+            assert!(!plain(text).contains("```"), "{code}");
+        }
+    }
+}

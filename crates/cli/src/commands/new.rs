@@ -1,0 +1,114 @@
+//! The command `new`.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::Path;
+
+use clap::{Args, ValueEnum};
+
+use super::Refusal;
+use crate::exit::Exit;
+use crate::output;
+
+/// Write a small program to begin with, or a list of models for `mazurka test`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  mazurka new counter.maz
+  mazurka new queue.maz --template channel
+  mazurka new pingpong.abs
+  mazurka new mazurka.toml
+
+A file that is there is never changed.
+Exit codes: 0 the file was written, 3 it was not.")]
+pub(crate) struct NewArgs {
+    /// The file to write: its ending says what it is, `.maz`, `.abs` or `.toml`
+    file: String,
+    /// What it begins with [default: what its ending says]
+    #[arg(long, value_enum)]
+    template: Option<Template>,
+}
+
+/// The programs to begin with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Template {
+    /// Processes that share a counter, with a lock around it
+    Counter,
+    /// A producer and a consumer with a channel between them
+    Channel,
+    /// A bounded buffer with a lock and condition variables
+    Monitor,
+    /// An object whose operations look like one step each
+    Object,
+    /// Two writes and two reads with memory orders, for --memory rc11
+    Litmus,
+    /// Actors, in ABS
+    Actors,
+    /// A list of models with the verdicts that they are to have
+    Suite,
+}
+
+impl Template {
+    fn text(self) -> &'static str {
+        match self {
+            Self::Counter => include_str!("../../templates/counter.maz"),
+            Self::Channel => include_str!("../../templates/channel.maz"),
+            Self::Monitor => include_str!("../../templates/monitor.maz"),
+            Self::Object => include_str!("../../templates/object.maz"),
+            Self::Litmus => include_str!("../../templates/litmus.maz"),
+            Self::Actors => include_str!("../../templates/actors.abs"),
+            Self::Suite => include_str!("../../templates/suite.toml"),
+        }
+    }
+
+    fn ending(self) -> &'static str {
+        match self {
+            Self::Actors => "abs",
+            Self::Suite => "toml",
+            _ => "maz",
+        }
+    }
+}
+
+/// Writes the file, and says what to do with it.
+pub(super) fn new(args: &NewArgs) -> Result<Exit, Refusal> {
+    let path = Path::new(&args.file);
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    let usual = match ending {
+        Some("maz") => Template::Counter,
+        Some("abs") => Template::Actors,
+        Some("toml") => Template::Suite,
+        _ => {
+            let no = format!(
+                "`{}` should end with .maz (a model), .abs (actors) or .toml (a list of models)",
+                args.file
+            );
+            return Err(no.into());
+        }
+    };
+    let template = args.template.unwrap_or(usual);
+    if template.ending() != usual.ending() {
+        let no = format!(
+            "that template is for files that end with .{}",
+            template.ending()
+        );
+        return Err(no.into());
+    }
+    let opened = OpenOptions::new().write(true).create_new(true).open(path);
+    let written = opened.and_then(|mut file| file.write_all(template.text().as_bytes()));
+    if let Err(error) = written {
+        let no = match error.kind() {
+            std::io::ErrorKind::AlreadyExists => {
+                format!("`{}` is there already, and stays as it is", args.file)
+            }
+            _ => format!("cannot write `{}`: {error}", args.file),
+        };
+        return Err(no.into());
+    }
+    let next = match template {
+        Template::Suite => format!("mazurka test {}", args.file),
+        Template::Litmus => format!("mazurka check {} --memory rc11", args.file),
+        _ => format!("mazurka check {}", args.file),
+    };
+    let text = format!("written: {}\nnext: {next}\n", args.file);
+    Ok(output::print(&text, Exit::Verified))
+}

@@ -1,0 +1,236 @@
+//! The command `test`.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use clap::Args;
+use mazurka::Verdict;
+use mazurka::record::Record;
+use serde::Serialize;
+
+use super::{Refusal, jobs};
+use crate::args::AllowArgs;
+use crate::exit::Exit;
+use crate::show::{Format, JSON, TEXT, format, json};
+use crate::suite::{Case, Expected, Suite, Verdicts};
+use crate::{files, output, values};
+
+/// The list in a folder.
+const USUAL_FILE: &str = "mazurka.toml";
+
+/// Check a list of models, and compare their verdicts with those that they are to have
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  mazurka test
+  mazurka test models/mazurka.toml --jobs 4
+  mazurka test exercises --verdicts solutions.toml
+  mazurka test lists/week3.toml --models handed-in/anna
+
+The list is data: files, settings, limits and verdicts (docs/suites.md). It runs no command, compiles no
+C, and its paths lead down from its folder. Each model is checked by a process of its own.
+Exit codes: 0 all verdicts are as expected, 1 some are not, 2 some are inconclusive, 3 the list or a
+model cannot be read.")]
+pub(crate) struct TestArgs {
+    /// The list, or a folder with a `mazurka.toml`
+    #[arg(default_value = ".")]
+    list: PathBuf,
+    /// A file with the verdicts, if they are kept apart from the models
+    #[arg(long, value_name = "FILE")]
+    verdicts: Option<PathBuf>,
+    /// The folder of the models [default: that of the list]
+    #[arg(long, value_name = "FOLDER")]
+    models: Option<PathBuf>,
+    /// Models that are checked at the same time (the cores unless given)
+    #[arg(long, short, value_name = "N", value_parser = values::count)]
+    jobs: Option<u64>,
+    /// Text for people, or the results for programs
+    #[arg(long, value_parser = format(&[TEXT, JSON]), default_value_t = Format::Text, help_heading = "Output")]
+    format: Format,
+    #[command(flatten)]
+    pub(super) allowing: AllowArgs,
+}
+
+/// What became of a model.
+#[derive(Debug, Serialize)]
+struct Outcome {
+    name: String,
+    expected: Option<Expected>,
+    found: Option<Expected>,
+    /// What was wrong, if it could not be checked.
+    problem: Option<String>,
+    seconds: f64,
+    /// What does the same again.
+    command: String,
+}
+
+/// Checks all models, and says how many are as expected.
+pub(super) fn test(args: &TestArgs) -> Result<Exit, Refusal> {
+    let list = match args.list.is_dir() {
+        true => args.list.join(USUAL_FILE),
+        false => args.list.clone(),
+    };
+    let text = |path: &Path| files::program(&path.to_string_lossy());
+    let suite = Suite::parse(&list.to_string_lossy(), &text(&list)?)?;
+    let apart = match &args.verdicts {
+        Some(path) => Some(Verdicts::parse(&path.to_string_lossy(), &text(path)?)?),
+        None => None,
+    };
+    let cases = suite.cases(apart.as_ref())?;
+    let own = list.parent().unwrap_or(Path::new("")).to_owned();
+    let folder = args.models.clone().unwrap_or(own);
+    let mazurka =
+        std::env::current_exe().map_err(|error| format!("cannot start again: {error}"))?;
+    let outcomes = all(&cases, jobs(args.jobs), |case| one(&mazurka, &folder, case));
+    let exit = outcomes
+        .iter()
+        .map(Outcome::exit)
+        .fold(Exit::Verified, Exit::worse);
+    Ok(match args.format {
+        Format::Json => output::print_raw(&json(&outcomes)?, exit),
+        _ => output::print(&summary(&outcomes), exit),
+    })
+}
+
+/// Does something with each case, several at a time. The results are in order.
+fn all(cases: &[Case], workers: usize, work: impl Fn(&Case) -> Outcome + Sync) -> Vec<Outcome> {
+    let next = AtomicUsize::new(0);
+    let done = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..workers.clamp(1, cases.len().max(1)) {
+            scope.spawn(|| {
+                while let Some((at, case)) = {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    cases.get(at).map(|case| (at, case))
+                } {
+                    let outcome = work(case);
+                    let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+                    done.push((at, outcome));
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.sort_by_key(|(at, _)| *at);
+    done.into_iter().map(|(_, outcome)| outcome).collect()
+}
+
+/// Checks one model in a process of its own: what it takes, or breaks, is its own.
+fn one(mazurka: &Path, folder: &Path, case: &Case) -> Outcome {
+    let start = Instant::now();
+    // A name that begins with `-` is no flag.
+    let file = Path::new(".").join(folder).join(&case.file);
+    let child = Command::new(mazurka)
+        .arg("check")
+        .arg(&file)
+        .args(&case.flags)
+        .args(["--format=json", "--quiet", "--jobs=1"])
+        .stdin(Stdio::null())
+        .output();
+    let (found, problem) = match child {
+        Ok(child) => match serde_json::from_slice::<Record>(&child.stdout) {
+            Ok(record) => (Some(verdict(&record)), None),
+            Err(_) => (None, Some(complaint(&child.stdout, &child.stderr))),
+        },
+        Err(error) => (None, Some(format!("cannot start `mazurka check`: {error}"))),
+    };
+    let shown = file.strip_prefix(".").unwrap_or(&file).display();
+    let flags: String = case.flags.iter().map(|flag| format!(" {flag}")).collect();
+    Outcome {
+        name: case.name.clone(),
+        expected: case.expected,
+        found,
+        problem,
+        seconds: start.elapsed().as_secs_f64(),
+        command: format!("mazurka check {shown}{flags}"),
+    }
+}
+
+/// The verdict of a record.
+fn verdict(record: &Record) -> Expected {
+    let kind = record.witnesses.first().map(|witness| witness.kind);
+    Expected {
+        verdict: record.verdict,
+        kind: kind.filter(|_| record.verdict == Verdict::Violated),
+    }
+}
+
+/// Why there is no verdict, in one line.
+fn complaint(out: &[u8], complaints: &[u8]) -> String {
+    #[derive(serde::Deserialize)]
+    struct Mistakes {
+        diagnostics: Vec<Mistake>,
+    }
+    #[derive(serde::Deserialize)]
+    struct Mistake {
+        code: String,
+        message: String,
+    }
+    if let Ok(mistakes) = serde_json::from_slice::<Mistakes>(out)
+        && let Some(first) = mistakes.diagnostics.first()
+    {
+        return format!("{}: {}", first.code, first.message);
+    }
+    let complaints = String::from_utf8_lossy(complaints);
+    let first = complaints.lines().find(|line| !line.trim().is_empty());
+    let first = first.unwrap_or("it ended without a verdict");
+    first.trim_start_matches("mazurka: ").to_owned()
+}
+
+impl Outcome {
+    fn exit(&self) -> Exit {
+        match (self.expected, self.found) {
+            (_, None) => Exit::BadInput,
+            (None, Some(_)) => Exit::Verified,
+            (Some(expected), Some(found)) if expected.is_met_by(found) => Exit::Verified,
+            (Some(_), Some(found)) if found.verdict == Verdict::Inconclusive => Exit::Inconclusive,
+            (Some(_), Some(_)) => Exit::Violated,
+        }
+    }
+}
+
+/// A line for each model, the command for each that is not as expected, and the sum.
+fn summary(outcomes: &[Outcome]) -> String {
+    let width = outcomes.iter().map(|one| one.name.chars().count()).max();
+    let width = width.unwrap_or(0).min(60);
+    let mut text = String::new();
+    let mut as_expected = 0;
+    let mut open = 0;
+    for one in outcomes {
+        let found = match (&one.found, &one.problem) {
+            (Some(found), _) => found.to_string(),
+            (None, problem) => problem.clone().unwrap_or_default(),
+        };
+        let (word, found) = match (one.exit(), one.expected) {
+            (Exit::Verified, None) => {
+                open += 1;
+                ("--", format!("{found} (no verdict is expected)"))
+            }
+            (Exit::Verified, Some(_)) => {
+                as_expected += 1;
+                ("ok", found)
+            }
+            (_, Some(expected)) => ("NO", format!("{found}, not {expected}")),
+            (_, None) => ("NO", found),
+        };
+        text += &format!(
+            "{word}  {:width$}  {found}  {:.2} s\n",
+            one.name, one.seconds
+        );
+        if word == "NO" {
+            text += &format!("    again: {}\n", one.command);
+        }
+    }
+    let models = match outcomes.len() {
+        1 => "1 model".to_owned(),
+        count => format!("{count} models"),
+    };
+    let not = outcomes.len() - as_expected - open;
+    text += &format!("{models}: {as_expected} as expected, {not} not");
+    if open > 0 {
+        text += &format!(", {open} without an expected verdict");
+    }
+    text + "\n"
+}
