@@ -40,7 +40,9 @@ fn source_name(name: &str) -> String {
     let shown = symbol
         .ok()
         .and_then(|it| it.demangle_with_options(&options).ok());
-    shown.unwrap_or_else(|| name.to_owned())
+    let shown = shown.unwrap_or_else(|| name.to_owned());
+    // What a method promises about its object is no part of its name.
+    shown.trim_end_matches(" const").to_owned()
 }
 
 /// A row of a line table: from this address on, this line.

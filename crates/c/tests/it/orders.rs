@@ -258,7 +258,7 @@ struct Outcomes {
 fn explore_all(threads: &Threads, state: State, all: &mut Outcomes) {
     let mut moved = false;
     for number in 0..threads.len() {
-        let (at, r, v, halted) = state.threads[number];
+        let (at, _, v, halted) = state.threads[number];
         let Some(&(op, guarded)) = threads[number].get(at) else {
             continue;
         };
@@ -269,7 +269,7 @@ fn explore_all(threads: &Threads, state: State, all: &mut Outcomes) {
         let mut next = state.clone();
         next.threads[number].0 += 1;
         if !guarded || v != 0 {
-            make(&mut next, number, op, line_of(number, at), r, all);
+            make(&mut next, number, op, line_of(number, at), all);
         }
         explore_all(threads, next, all);
     }
@@ -280,8 +280,8 @@ fn explore_all(threads: &Threads, state: State, all: &mut Outcomes) {
     }
 }
 
-#[allow(clippy::too_many_arguments)]
-fn make(next: &mut State, number: usize, op: Op, line: usize, r: i64, all: &mut Outcomes) {
+/// Makes a statement of a thread.
+fn make(next: &mut State, number: usize, op: Op, line: usize, all: &mut Outcomes) {
     let from = match op {
         Op::Load(a, _) | Op::Add(a, _) => next.last[a],
         _ => None,
@@ -317,7 +317,8 @@ fn make(next: &mut State, number: usize, op: Op, line: usize, r: i64, all: &mut 
         _ => {}
     }
     if let Some(read) = read {
-        (next.threads[number].1, next.threads[number].2) = (r * 3 + read, read);
+        let thread = &mut next.threads[number];
+        (thread.1, thread.2) = (thread.1 * 3 + read, read);
     }
 }
 
