@@ -221,7 +221,8 @@ impl Checkpoints {
 }
 
 impl World {
-    /// Keeps the state that the execution of a machine has after so many steps, if that is worth it.
+    /// Keeps the state that the execution of a machine has after so many steps, if that is worth
+    /// it.
     pub fn keep(&mut self, owner: u64, depth: usize) {
         if self.checkpoints.forbidden || self.weak.on || self.stop.is_some() {
             return;

@@ -38,8 +38,8 @@ pub(crate) enum Request {
 /// The function of a thread, and its argument.
 pub(crate) type Routine = (extern "C" fn(usize) -> usize, usize);
 
-/// A coroutine. It is never dropped: what is on its stack is C's, which has no destructors that must
-/// run, and our own frames there own nothing, since they may never go on, or more than once.
+/// A coroutine. It is never dropped: what is on its stack is C's, which has no destructors that
+/// must run, and our own frames there own nothing, since they may never go on, or more than once.
 pub(crate) type Running = ManuallyDrop<Coroutine<(), Request, (), FixedStack>>;
 
 /// What a waiting thread waits for.

@@ -1,11 +1,11 @@
 //! Which order is missing between two accesses that race.
 //!
-//! From the first of the two on, what its thread writes can hand over to a thread that reads it, and
-//! so on: a chain of *links*, each a write and a read of it. If a chain comes to the thread of the
-//! second access, the links that do not synchronise are what is missing: the write does not release,
-//! or the read does not acquire. Fences count, and an update of another thread hands on what it has
-//! read, as in a release sequence. If there is no chain, the locks that are held at the two accesses
-//! say more.
+//! From the first of the two on, what its thread writes can hand over to a thread that reads it,
+//! and so on: a chain of *links*, each a write and a read of it. If a chain comes to the thread of
+//! the second access, the links that do not synchronise are what is missing: the write does not
+//! release, or the read does not acquire. Fences count, and an update of another thread hands on
+//! what it has read, as in a release sequence. If there is no chain, the locks that are held at the
+//! two accesses say more.
 
 use std::collections::BTreeMap;
 
@@ -15,8 +15,9 @@ use std::collections::BTreeMap;
 /// use mazurka_core::{Missing, SyncAction, SyncStep, missing_order};
 ///
 /// // Thread 1 stores relaxed after its access, and thread 2 reads that with an acquire load.
-/// let store = SyncAction::Access { reads_from: None, writes: true, releases: false, acquires: false };
-/// let load = SyncAction::Access { reads_from: Some(0), writes: false, releases: false, acquires: true };
+/// let (releases, acquires) = (false, true);
+/// let store = SyncAction::Access { reads_from: None, writes: true, releases, acquires: false };
+/// let load = SyncAction::Access { reads_from: Some(0), writes: false, releases, acquires };
 /// let steps = [SyncStep { thread: 1, action: store }, SyncStep { thread: 2, action: load }];
 /// let Missing::Links(links) = missing_order(&steps, (1, 0), 2) else { panic!("a link") };
 /// assert!((links[0].write, links[0].read) == (0, 1));
