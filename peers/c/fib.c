@@ -6,7 +6,7 @@
 #define N 2
 #endif
 
-static atomic_int i = 1, j = 1;
+atomic_int i = 1, j = 1;
 
 static void *first(void *p) {
     for (int k = 0; k < N; k++) {

@@ -11,7 +11,7 @@
 #define INODES 32
 
 static int inode[INODES], busy[BLOCKS];
-static pthread_mutex_t locki[INODES], lockb[BLOCKS];
+pthread_mutex_t locki[INODES], lockb[BLOCKS];
 
 static void *allocate(void *p) {
     int i = (int)(intptr_t)p % INODES;

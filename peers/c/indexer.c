@@ -10,7 +10,7 @@
 #define SIZE 128
 #define INSERTS 4
 
-static atomic_int table[SIZE];
+atomic_int table[SIZE];
 
 static void *inserter(void *p) {
     int id = (int)(intptr_t)p;

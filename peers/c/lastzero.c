@@ -6,18 +6,23 @@
 #ifndef N
 #define N 2
 #endif
+/* The orders of loads and stores. */
+#ifndef ACQUIRE
+#define ACQUIRE memory_order_seq_cst
+#define RELEASE memory_order_seq_cst
+#endif
 
-static atomic_int a[N + 1];
+atomic_int a[N + 1];
 
 static void *reader(void *p) {
     int i = N;
-    while (atomic_load(&a[i]) != 0) i--;
+    while (atomic_load_explicit(&a[i], ACQUIRE) != 0) i--;
     return p;
 }
 
 static void *writer(void *p) {
     intptr_t j = (intptr_t)p;
-    atomic_store(&a[j], atomic_load(&a[j - 1]) + 1);
+    atomic_store_explicit(&a[j], atomic_load_explicit(&a[j - 1], ACQUIRE) + 1, RELEASE);
     return NULL;
 }
 

@@ -9,7 +9,7 @@
 #define EATS 1
 #endif
 
-static pthread_mutex_t fork_of[N];
+pthread_mutex_t fork_of[N];
 
 static void *philosopher(void *p) {
     intptr_t k = (intptr_t)p;

@@ -5,16 +5,21 @@
 #ifndef N
 #define N 2
 #endif
+/* The orders of loads and stores. */
+#ifndef ACQUIRE
+#define ACQUIRE memory_order_seq_cst
+#define RELEASE memory_order_seq_cst
+#endif
 
-static atomic_int x;
+atomic_int x;
 
 static void *writer(void *p) {
-    atomic_store(&x, 5);
+    atomic_store_explicit(&x, 5, RELEASE);
     return p;
 }
 
 static void *reader(void *p) {
-    (void)atomic_load(&x);
+    (void)atomic_load_explicit(&x, ACQUIRE);
     return p;
 }
 

@@ -7,7 +7,7 @@
 #define N 3
 #endif
 
-static atomic_int x;
+atomic_int x;
 
 static void *writer(void *p) {
     atomic_store(&x, (int)(intptr_t)p);

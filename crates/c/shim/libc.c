@@ -335,14 +335,13 @@ void __VERIFIER_assume(int c) { if (!c) fail(MZ_ASSUME, "", PC); }
 _Noreturn void __VERIFIER_error(void) { fail(MZ_ABORT, "__VERIFIER_error", PC); }
 void __VERIFIER_atomic_begin(void) { ask(MZ_ATOMIC_BEGIN, 0, (long)SP, PC); }
 void __VERIFIER_atomic_end(void) { ask(MZ_ATOMIC_END, 0, 0, PC); }
-_Bool __VERIFIER_nondet_bool(void) { return (_Bool)ask(MZ_CHOOSE, 0, 2, PC); }
 #define NONDET(name, T) \
     T __VERIFIER_nondet_##name(void) { return (T)ask(MZ_NONDET, (long)#name, 0, PC); }
-NONDET(char, char) NONDET(uchar, unsigned char) NONDET(short, short)
+NONDET(bool, _Bool) NONDET(char, char) NONDET(uchar, unsigned char) NONDET(short, short)
 NONDET(ushort, unsigned short) NONDET(int, int) NONDET(uint, unsigned)
 NONDET(long, long) NONDET(ulong, unsigned long) NONDET(longlong, long long)
 NONDET(ulonglong, unsigned long long) NONDET(unsigned, unsigned) NONDET(size_t, size_t)
-int rand(void) { fail(MZ_REFUSED, "`rand`: take __VERIFIER_nondet_int and --nondet", PC); }
+int rand(void) { fail(MZ_REFUSED, "`rand`: take __VERIFIER_nondet_int and --inputs", PC); }
 
 /* ---- the clock of the thread ---- */
 

@@ -61,7 +61,7 @@ pub(crate) fn rest() -> ! {
 
 /// Halts the current thread.
 pub(crate) fn fail(kind: MishapKind, message: String, pc: usize) -> ! {
-    world().halt(kind, Failure { message, pc });
+    world().halt(kind, Failure::new(message, pc));
     rest()
 }
 
@@ -98,6 +98,7 @@ pub(crate) extern "C" fn turn(
     if !world.in_model {
         return 0;
     }
+    world.reaches(registers);
     if world.weak.on {
         let atomic = weak::Atomic {
             address,
@@ -149,6 +150,13 @@ impl World {
         }
     }
 
+    /// The stack of the current thread is used down to this address.
+    #[inline]
+    pub fn reaches(&mut self, address: usize) {
+        let thread = self.me();
+        thread.lowest = thread.lowest.min(address);
+    }
+
     /// Whether the current thread is in a loop that changes nothing.
     pub fn spins(&mut self, pc: usize, sp: usize, registers: usize) -> bool {
         let top = self.me().top;
@@ -159,7 +167,6 @@ impl World {
             return false;
         }
         let thread = self.me();
-        thread.lowest = thread.lowest.min(registers);
         // SAFETY: this is the part of the stack that is in use, and the six registers that the
         // shim has put on it.
         let (stack, registers) = unsafe {
@@ -249,6 +256,8 @@ pub(crate) extern "C" fn did(address: usize, size: u32, old: i64, new: i64, wrot
         return;
     }
     let (reads, writes) = (op != STORE, wrote != 0);
+    let pc = world.me().pending.pc;
+    world.clocks.at = pc;
     if reads {
         world.clocks.atomic_read(current, cell, order);
     }
@@ -256,7 +265,7 @@ pub(crate) extern "C" fn did(address: usize, size: u32, old: i64, new: i64, wrot
         writes,
         atomic: true,
         frees: false,
-        pc: world.me().pending.pc,
+        pc,
     };
     world.watch_access(address, size as usize, how);
     if writes {
@@ -300,6 +309,7 @@ pub(crate) extern "C" fn plain(
         rest();
     }
     world.end_write();
+    world.reaches(registers);
     let writes = writes != 0;
     if world.weak.on {
         return weak::plain((address, size), writes, pc);

@@ -25,7 +25,7 @@ fn join(into: &mut Clock, from: &Clock) {
 }
 
 #[derive(Default)]
-struct ThreadClock {
+pub(crate) struct ThreadClock {
     now: Clock,
     /// What relaxed loads have read, for an acquire fence.
     seen: Clock,
@@ -45,6 +45,32 @@ pub(crate) struct Mark {
     /// Whether it gives the memory back.
     pub frees: bool,
     pub pc: usize,
+    /// How much synchronisation was before it.
+    pub before: u32,
+}
+
+/// Synchronisation that a thread has made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Made {
+    pub thread: u32,
+    pub cell: u32,
+    pub what: What,
+    /// The order that is written there, and where.
+    pub order: i32,
+    pub pc: usize,
+}
+
+/// What it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum What {
+    Read,
+    Write,
+    Update,
+    Lock,
+    Unlock,
+    Fence,
+    /// All before comes before what another thread does next, which is in place of the cell.
+    Orders,
 }
 
 #[derive(Default)]
@@ -60,7 +86,61 @@ pub(crate) struct Clocks {
     threads: Vec<ThreadClock>,
     /// For each cell the clock that it publishes, and the execution.
     cells: Vec<(u64, Clock)>,
-    granules: FxHashMap<usize, Granule>,
+    /// The cells that have a clock in this execution.
+    used_cells: Vec<u32>,
+    granules: Granules,
+    /// All synchronisation of this execution, in order.
+    pub made: Vec<Made>,
+    /// Where the atomic access is that is made.
+    pub at: usize,
+}
+
+/// All granules that were ever accessed.
+#[derive(Default)]
+struct Granules {
+    all: FxHashMap<usize, Granule>,
+    /// Those that are accessed in this execution.
+    used: Vec<usize>,
+}
+
+impl Granules {
+    /// A granule, with the state that it has in this execution.
+    #[inline]
+    fn of(&mut self, at: usize, epoch: u64) -> &mut Granule {
+        let granule = self.all.entry(at).or_default();
+        if granule.epoch != epoch {
+            granule.epoch = epoch;
+            granule.marks.clear();
+            self.used.push(at);
+        }
+        granule
+    }
+
+    fn forget(&mut self) {
+        self.used.clear();
+        // What earlier executions have accessed is forgotten now and then.
+        if self.all.len() > 1 << 16 {
+            self.all.clear();
+        }
+    }
+}
+
+/// The clocks of an execution, as they were at some time.
+#[derive(Default)]
+pub(crate) struct SavedClocks {
+    threads: Vec<ThreadClock>,
+    cells: Vec<(u32, Clock)>,
+    marks: Vec<(usize, Mark)>,
+    made: Vec<Made>,
+}
+
+impl ThreadClock {
+    fn become_like(&mut self, other: &Self) {
+        let Self { now, seen, fenced } = other;
+        self.now.clone_from(now);
+        self.seen.clone_from(seen);
+        self.fenced.clone_from(fenced);
+    }
 }
 
 /// What an access does.
@@ -71,6 +151,9 @@ pub(crate) struct How {
     pub frees: bool,
     pub pc: usize,
 }
+
+const ACQUIRE: i32 = 2;
+const RELEASE: i32 = 3;
 
 /// Whether an order of C11, as the compiler passes it, acquires.
 pub(crate) fn acquires(order: i32) -> bool {
@@ -85,17 +168,56 @@ pub(crate) fn releases(order: i32) -> bool {
 impl Clocks {
     /// A new execution.
     pub fn begin(&mut self) {
+        self.forget();
+        self.tick(ProcessId(0));
+    }
+
+    fn forget(&mut self) {
         self.epoch += 1;
         for thread in &mut self.threads {
             thread.now.clear();
             thread.seen.clear();
             thread.fenced.clear();
         }
-        // What earlier executions have touched is forgotten now and then.
-        if self.granules.len() > 1 << 16 {
-            self.granules.clear();
+        self.used_cells.clear();
+        self.granules.forget();
+        self.made.clear();
+    }
+
+    /// Notes all clocks.
+    pub fn save(&self, into: &mut SavedClocks) {
+        let count = self.threads.len();
+        into.threads.resize_with(count, ThreadClock::default);
+        for (into, from) in into.threads.iter_mut().zip(&self.threads) {
+            into.become_like(from);
         }
-        self.tick(ProcessId(0));
+        into.cells
+            .resize_with(self.used_cells.len(), Default::default);
+        for (into, &cell) in into.cells.iter_mut().zip(&self.used_cells) {
+            into.0 = cell;
+            into.1.clone_from(&self.cells[cell as usize].1);
+        }
+        into.made.clone_from(&self.made);
+        into.marks.clear();
+        for &at in &self.granules.used {
+            let marks = self.granules.all.get(&at).map_or(&[][..], |it| &it.marks);
+            into.marks.extend(marks.iter().map(|&mark| (at, mark)));
+        }
+    }
+
+    /// Makes all clocks what they were.
+    pub fn restore(&mut self, saved: &SavedClocks) {
+        self.forget();
+        self.made.clone_from(&saved.made);
+        for (into, from) in self.threads.iter_mut().zip(&saved.threads) {
+            into.become_like(from);
+        }
+        for (cell, clock) in &saved.cells {
+            self.cell(*cell).clone_from(clock);
+        }
+        for &(at, mark) in &saved.marks {
+            self.granules.of(at, self.epoch).marks.push(mark);
+        }
     }
 
     fn thread(&mut self, thread: ProcessId) -> &mut ThreadClock {
@@ -116,6 +238,7 @@ impl Clocks {
 
     /// What one thread has done happens before what another does next.
     pub fn order(&mut self, before: ProcessId, after: ProcessId) {
+        self.note(before, after.0, What::Orders, 0);
         let clock = std::mem::take(&mut self.thread(before).now);
         let into = self.thread(after);
         join(&mut into.now, &clock);
@@ -133,19 +256,52 @@ impl Clocks {
         if *epoch != self.epoch {
             *epoch = self.epoch;
             clock.clear();
+            self.used_cells.push(cell);
         }
         clock
     }
 
+    fn note(&mut self, thread: ProcessId, cell: u32, what: What, order: i32) {
+        self.made.push(Made {
+            thread: thread.0,
+            cell,
+            what,
+            order,
+            pc: self.at,
+        });
+    }
+
+    /// A thread takes a mutex.
+    pub fn lock(&mut self, thread: ProcessId, cell: u32) {
+        self.note(thread, cell, What::Lock, ACQUIRE);
+        self.take(thread, cell);
+    }
+
+    /// It gives it back.
+    pub fn unlock(&mut self, thread: ProcessId, cell: u32) {
+        self.note(thread, cell, What::Unlock, RELEASE);
+        self.publish(thread, cell);
+    }
+
     /// A thread takes what a cell publishes.
     pub fn acquire(&mut self, thread: ProcessId, cell: u32) {
+        self.note(thread, cell, What::Read, ACQUIRE);
+        self.take(thread, cell);
+    }
+
+    /// A thread adds to what a cell publishes.
+    pub fn release(&mut self, thread: ProcessId, cell: u32) {
+        self.note(thread, cell, What::Update, RELEASE);
+        self.publish(thread, cell);
+    }
+
+    fn take(&mut self, thread: ProcessId, cell: u32) {
         let clock = std::mem::take(self.cell(cell));
         join(&mut self.thread(thread).now, &clock);
         *self.cell(cell) = clock;
     }
 
-    /// A thread adds to what a cell publishes.
-    pub fn release(&mut self, thread: ProcessId, cell: u32) {
+    fn publish(&mut self, thread: ProcessId, cell: u32) {
         let clock = std::mem::take(&mut self.thread(thread).now);
         join(self.cell(cell), &clock);
         self.thread(thread).now = clock;
@@ -154,6 +310,7 @@ impl Clocks {
 
     /// An atomic access reads a cell, with this order.
     pub fn atomic_read(&mut self, thread: ProcessId, cell: u32, order: i32) {
+        self.note(thread, cell, What::Read, order);
         let clock = std::mem::take(self.cell(cell));
         let own = self.thread(thread);
         join(
@@ -171,10 +328,14 @@ impl Clocks {
     /// The access itself happens before what acquires it, so it is noted before.
     pub fn atomic_write(&mut self, thread: ProcessId, cell: u32, updates: bool, order: i32) {
         if !updates {
+            self.note(thread, cell, What::Write, order);
             self.cell(cell).clear();
+        } else if let Some(last) = self.made.last_mut() {
+            // Its read was noted.
+            last.what = What::Update;
         }
         if releases(order) {
-            self.release(thread, cell);
+            self.publish(thread, cell);
         } else {
             let clock = std::mem::take(&mut self.thread(thread).fenced);
             join(self.cell(cell), &clock);
@@ -184,6 +345,7 @@ impl Clocks {
 
     /// A fence.
     pub fn fence(&mut self, thread: ProcessId, order: i32) {
+        self.note(thread, 0, What::Fence, order);
         let own = self.thread(thread);
         if acquires(order) {
             let seen = std::mem::take(&mut own.seen);
@@ -216,13 +378,9 @@ impl Clocks {
     }
 
     fn touch(&mut self, thread: ProcessId, granule: usize, mask: u8, how: How) -> Option<Mark> {
-        let epoch = self.epoch;
+        let before_it = self.made.len() as u32;
         let now = &self.threads[thread.index()].now;
-        let granule = self.granules.entry(granule).or_default();
-        if granule.epoch != epoch {
-            granule.epoch = epoch;
-            granule.marks.clear();
-        }
+        let granule = self.granules.of(granule, self.epoch);
         let before = |mark: &Mark| {
             mark.thread == thread.0
                 || mark.time <= now.get(mark.thread as usize).copied().unwrap_or(0)
@@ -249,6 +407,7 @@ impl Clocks {
             atomic: how.atomic,
             frees: how.frees,
             pc: how.pc,
+            before: before_it,
         });
         race
     }

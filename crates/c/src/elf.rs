@@ -3,6 +3,9 @@
 //! Only what the compiler is told to write is read (`-gdwarf-4`): sections of 64 bits, little
 //! endian. Every read is checked, since no file may bring the tool down.
 
+/// A name of C++ that is nested deeper stays as it is.
+const MOST_NESTED: u32 = 96;
+
 /// A function or variable of the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Symbol {
@@ -10,6 +13,36 @@ pub struct Symbol {
     pub size: u64,
     pub name: String,
     pub is_code: bool,
+}
+
+impl Symbol {
+    /// Its name as the source has it: `Queue::pop` for `_ZN5Queue3popEv`, `take` for the part
+    /// `take.part.0` that a compiler has made of it.
+    pub fn shown(&self) -> String {
+        source_name(&self.name)
+    }
+}
+
+fn source_name(name: &str) -> String {
+    let name = match name.find('.') {
+        Some(at) if at > 0 => &name[..at],
+        _ => name,
+    };
+    if !name.starts_with("_Z") {
+        return name.to_owned();
+    }
+    let options = cpp_demangle::DemangleOptions::new()
+        .no_params()
+        .no_return_type()
+        .hide_expression_literal_types();
+    let limits = cpp_demangle::ParseOptions::default().recursion_limit(MOST_NESTED);
+    let symbol = cpp_demangle::Symbol::new_with_options(name, &limits);
+    let shown = symbol
+        .ok()
+        .and_then(|it| it.demangle_with_options(&options).ok());
+    let shown = shown.unwrap_or_else(|| name.to_owned());
+    // What a method promises about its object is no part of its name.
+    shown.trim_end_matches(" const").to_owned()
 }
 
 /// A row of a line table: from this address on, this line.
@@ -294,7 +327,10 @@ impl Symbols {
     /// Where variables of a name are, and how large.
     pub fn variables(&self, name: &str) -> impl Iterator<Item = (u64, u64)> {
         let named = self.symbols.iter();
-        let named = named.filter(move |symbol| !symbol.is_code && symbol.name == name);
+        let named = named.filter(move |symbol| {
+            !symbol.is_code
+                && (symbol.name == name || symbol.name.starts_with("_Z") && symbol.shown() == name)
+        });
         named.map(|symbol| (symbol.address, symbol.size))
     }
 
@@ -318,6 +354,19 @@ mod tests {
         let mut object = vec![0x7f, b'E', b'L', b'F', 2, 1];
         object.resize(64, 0xff);
         assert!(Symbols::read(&object).is_none());
+    }
+
+    #[test]
+    fn names_are_those_of_the_source() {
+        assert_eq!(source_name("take.part.0"), "take");
+        assert_eq!(source_name(".hidden"), ".hidden");
+        assert_eq!(source_name("_ZN5Queue3popEv"), "Queue::pop");
+        assert_eq!(source_name("_ZN5Queue4pushEi.cold"), "Queue::push");
+        assert_eq!(
+            source_name("_ZZ4mainENKUlvE_clEv"),
+            "main::{lambda()#1}::operator()"
+        );
+        assert_eq!(source_name("_Znonsense"), "_Znonsense");
     }
 
     #[test]

@@ -17,7 +17,7 @@ const GUARD: usize = 1 << 16;
 const RUNTIME: usize = 1 << 17;
 const HEAP: usize = REGION - STACK - GUARD - RUNTIME;
 /// A frame of the program may reach so far below what is known of its stack.
-const MARGIN: usize = 4096;
+const MARGIN: usize = 1024;
 /// Between two blocks.
 const GAP: usize = 32;
 
@@ -53,12 +53,13 @@ pub(crate) struct Block {
 /// What an address in a heap is.
 pub(crate) enum Found<'a> {
     /// In a block.
-    Block(&'a mut Block),
+    Block(&'a Block),
     /// In no block: the last one before it.
     Gap(Option<Block>),
 }
 
 /// The memory of a thread.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Region {
     start: usize,
     used: usize,
@@ -92,6 +93,28 @@ pub(crate) fn is_stack(address: usize) -> bool {
     (address - BASE) % REGION >= HEAP
 }
 
+fn zero(range: std::ops::Range<usize>) {
+    if !range.is_empty() {
+        // SAFETY: the callers give memory of a region, which is mapped, and no code runs there.
+        unsafe { std::ptr::write_bytes(range.start as *mut u8, 0, range.len()) };
+    }
+}
+
+pub(crate) fn copy_from(address: usize, size: usize, into: &mut Vec<u8>) {
+    into.clear();
+    if size > 0 {
+        // SAFETY: as in `zero`.
+        into.extend_from_slice(unsafe { std::slice::from_raw_parts(address as *const u8, size) });
+    }
+}
+
+pub(crate) fn copy_to(address: usize, content: &[u8]) {
+    // SAFETY: as in `zero`.
+    unsafe {
+        std::ptr::copy_nonoverlapping(content.as_ptr(), address as *mut u8, content.len());
+    }
+}
+
 impl Region {
     /// Maps the memory of a thread; none if there is not enough.
     pub fn new(thread: usize) -> Option<Self> {
@@ -117,15 +140,58 @@ impl Region {
         self.start + HEAP + RUNTIME
     }
 
+    /// The part of the stack that may have been used, if it was used down to this address.
+    fn used_stack(&self, lowest: usize) -> std::ops::Range<usize> {
+        let base = self.stack_base();
+        match base.checked_sub(lowest) {
+            Some(used) => base - (used + MARGIN).min(STACK)..base,
+            None => base..base,
+        }
+    }
+
     /// Makes the stack as if it were new, if it was used down to this address.
     pub fn clean_stack(&self, lowest: usize) {
-        let base = self.stack_base();
-        let Some(used) = base.checked_sub(lowest) else {
-            return;
-        };
-        let size = (used + MARGIN).min(STACK);
-        // SAFETY: the memory is mapped, and no code runs there.
-        unsafe { std::ptr::write_bytes((base - size) as *mut u8, 0, size) };
+        zero(self.used_stack(lowest));
+    }
+
+    /// What is on the stack, which was used down to this address.
+    pub fn save_stack(&self, lowest: usize, into: &mut Vec<u8>) {
+        let used = self.used_stack(lowest);
+        copy_from(used.start, used.len(), into);
+    }
+
+    /// Puts what was saved on the stack, which was used down to this address since.
+    pub fn put_stack(&self, lowest: usize, saved: &[u8]) {
+        let start = self.stack_base() - saved.len();
+        copy_to(start, saved);
+        zero(self.used_stack(lowest).start..start);
+    }
+
+    /// Whether an address is on the stack of the runtime.
+    pub fn is_runtime_stack(&self, address: usize) -> bool {
+        let start = self.start + HEAP;
+        start < address && address < start + RUNTIME
+    }
+
+    /// What is on the stack of the runtime, down to this address.
+    pub fn save_runtime(&self, lowest: usize, into: &mut Vec<u8>) {
+        copy_from(lowest, self.runtime_stack() - lowest, into);
+    }
+
+    /// Puts it back.
+    pub fn put_runtime(&self, saved: &[u8]) {
+        copy_to(self.runtime_stack() - saved.len(), saved);
+    }
+
+    /// Makes it what another one is; what is in the memory is another matter.
+    pub fn become_like(&mut self, other: &Self) {
+        let Self {
+            start,
+            used,
+            blocks,
+        } = other;
+        (self.start, self.used) = (*start, *used);
+        self.blocks.clone_from(blocks);
     }
 
     pub fn stack(&self) -> FixedStack {
@@ -152,11 +218,12 @@ impl Region {
         self.used = used;
         self.blocks.truncate(blocks);
         self.blocks.iter_mut().for_each(|block| block.freed = None);
-        // SAFETY: as above; the content was taken from here.
-        unsafe {
-            let to = self.start as *mut u8;
-            std::ptr::copy_nonoverlapping(content.as_ptr(), to, content.len());
-        }
+        copy_to(self.start, content);
+    }
+
+    /// Puts back what the heap had in it.
+    pub fn put_heap(&self, content: &[u8]) {
+        copy_to(self.start, content);
     }
 
     /// The blocks after these that are not freed: their sizes, and where they were made.
@@ -191,17 +258,24 @@ impl Region {
 
     /// The block that an address is in.
     #[inline]
-    pub fn find(&mut self, address: usize) -> Found<'_> {
+    pub fn find(&self, address: usize) -> Found<'_> {
         let after = self
             .blocks
             .partition_point(|block| block.address <= address);
         let Some(last) = after.checked_sub(1) else {
             return Found::Gap(None);
         };
-        let block = &mut self.blocks[last];
+        let block = &self.blocks[last];
         match address < block.address + block.size || address == block.address {
             true => Found::Block(block),
             false => Found::Gap(Some(*block)),
+        }
+    }
+    /// The block that begins at an address is given back.
+    pub fn give_back(&mut self, address: usize, pc: usize) {
+        let found = self.blocks.binary_search_by_key(&address, |it| it.address);
+        if let Ok(at) = found {
+            self.blocks[at].freed = Some(pc);
         }
     }
 }

@@ -175,6 +175,37 @@ impl Image {
         }
     }
 
+    /// What is in the writable memory now.
+    pub fn save(&self, into: &mut Vec<u8>) {
+        into.clear();
+        for segment in &self.segments {
+            // SAFETY: as in `restore`.
+            let content = unsafe {
+                std::slice::from_raw_parts(segment.address as *const u8, segment.content.len())
+            };
+            into.extend_from_slice(content);
+        }
+    }
+
+    /// Puts back what was saved.
+    pub fn put_back(&self, saved: &[u8]) {
+        let mut rest = saved;
+        for segment in &self.segments {
+            let content;
+            (content, rest) = rest.split_at(segment.content.len());
+            // SAFETY: as in `restore`.
+            unsafe {
+                let to = segment.address as *mut u8;
+                std::ptr::copy_nonoverlapping(content.as_ptr(), to, content.len());
+            }
+        }
+    }
+
+    /// How large the writable memory is.
+    pub fn size(&self) -> usize {
+        self.segments.iter().map(|it| it.content.len()).sum()
+    }
+
     /// Whether an address is in the thread-local variables.
     pub fn is_thread_local(&self, address: usize) -> bool {
         address.wrapping_sub(self.tls) < self.tls_content.len()

@@ -7,22 +7,28 @@
 //! coroutines, and its writable memory is put back before each execution. [`Machine`] is then an
 //! [`Execution`](mazurka_core::Execution) that every explorer runs.
 //!
-//! - `calls`: the numbers that shim and runtime share.
+//! - `calls`: the numbers that shim and runtime share. `inputs`: values that are not known.
 //! - `elf`: symbols and lines of the program.
 //! - `image`: the loaded program. `heap`: the memory of its threads.
 //! - `world`: the state of an execution. `access`: accesses to memory. `objects`: mutexes, threads.
-//! - `futex`: what the C++ library waits by. `ends`: what runs at the end.
-//! - `clock`: data races. `spin`: loops that wait. `trap`: faults.
-//! - `machine`: executions. `tell`: the same in words. `weak`: executions under a memory model.
+//! - `waits`: semaphores, barriers and their like. `futex`: what the C++ library waits by.
+//! - `ends`: what runs at the end.
+//! - `clock`: data races. `race`: the same in words. `spin`: loops that wait. `trap`: faults.
+//! - `machine`: executions. `checkpoint`: going back in one. `tell`: the same in words.
+//! - `weak`: executions under a memory model.
 //! - `confine`: what the process may use. `trail`: what it did last, if it is killed.
 //!
 //! Only on Linux with x86-64, and not in a static build: elsewhere [`load`] says so.
 
 mod calls;
+mod inputs;
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[allow(unsafe_code)]
 mod access;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[allow(unsafe_code)]
+mod checkpoint;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod clock;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -54,6 +60,8 @@ mod machine;
 #[allow(unsafe_code)]
 mod objects;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod race;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod spin;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod tell;
@@ -63,6 +71,9 @@ mod trail;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[allow(unsafe_code)]
 mod trap;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[allow(unsafe_code)]
+mod waits;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[allow(unsafe_code)]
 pub mod weak;
@@ -78,6 +89,7 @@ pub use elsewhere::{
     Machine, TRAIL_SIZE, confine, keep_files, keep_trail, left_behind, load, must_agree, outside,
     set_deadline,
 };
+pub use inputs::wrong_input;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use load::{keep_trail, load, must_agree, outside, set_deadline};
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

@@ -78,6 +78,8 @@ pub fn load(path: &str, file: &[u8], settings: Settings) -> Result<(), LoadError
     let base = world.image.base;
     world.exceptions = base + allocating.start as usize..base + allocating.end as usize;
     world.in_model = true;
+    // It may sort in memory that it frees at its end.
+    world.checkpoints.forbidden = world.image.symbols.needs.iter().any(|name| name == "qsort");
     trap::install();
     Ok(())
 }

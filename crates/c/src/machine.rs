@@ -1,5 +1,7 @@
 //! The program as an [`Execution`]: going back is running it again.
 
+use std::mem::ManuallyDrop;
+
 use corosensei::{Coroutine, CoroutineResult};
 use mazurka_core::{
     Access, Claims, Event, Execution, Fingerprint, Mishap, MishapKind, ProcessId, ProcessTable,
@@ -11,7 +13,7 @@ use crate::heap::Region;
 use crate::objects::{end_thread, exit};
 use crate::spin::Spin;
 use crate::world::{Failure, Life, Pending, Request, Thread, is_there, world};
-use crate::{Stop, access, objects, trap};
+use crate::{Stop, access, heap, objects, trap};
 
 /// The functions of the table, in the order of `calls::ENTRIES`.
 pub(crate) fn table() -> [usize; ENTRIES.len()] {
@@ -90,6 +92,7 @@ impl Machine {
             world.forget_places();
         }
         world.searching = true;
+        world.checkpoints.forget();
         (self.len, self.initial) = (0, Vec::new());
         self.guards = match world.learned.guarded || world.sections.is_some() {
             true => vec![Access::ANYTHING],
@@ -107,6 +110,7 @@ impl Machine {
     /// learned from them.
     pub fn end_search(&mut self) {
         world().searching = false;
+        world().checkpoints.forget();
     }
 
     /// Why the last search was broken off, if the program was the reason.
@@ -140,9 +144,23 @@ impl Machine {
     #[cold]
     fn run_again(&self) {
         let recording = std::mem::take(&mut world().recording);
-        self.begin();
-        for event in &self.events[..self.len] {
+        let start = match world().go_to_checkpoint(self.number) {
+            Some(depth) => {
+                world().owner = self.number;
+                depth
+            }
+            None => {
+                self.begin();
+                world().keep(self.number, 0);
+                0
+            }
+        };
+        let kept_at = world().checkpoints.wanted(start..self.len);
+        for (at, event) in self.events[..self.len].iter().enumerate().skip(start) {
             let world = world();
+            if kept_at == Some(at) {
+                world.keep(self.number, at);
+            }
             if world.status(event.process) != Status::Ready {
                 let what =
                     "the program does not do the same again with the same schedule".to_owned();
@@ -185,28 +203,64 @@ impl crate::world::Effects {
     }
 }
 
+impl Thread {
+    pub(crate) fn new(region: Region, token_cell: u32) -> Self {
+        Self {
+            life: Life::Unborn,
+            pending: Pending::new("start", 0, 0),
+            yielder: std::ptr::null(),
+            coroutine: None,
+            region,
+            routine: None,
+            result: 0,
+            steps: 0,
+            children: 0,
+            detached: false,
+            joined: false,
+            exits: false,
+            token_cell,
+            awaiting: false,
+            token: false,
+            errno: 0,
+            tls: Vec::new(),
+            keys: Vec::new(),
+            now: 0,
+            reads_clock: false,
+            at_end: Vec::new(),
+            spin: Spin::default(),
+            access: (0, 0, 0),
+            writing: None,
+            idle: 0,
+            asking: Default::default(),
+            lowest: usize::MAX,
+            top: 0,
+            started: 0,
+        }
+    }
+
+    /// Makes it a thread that has not been started yet, with these blocks in its heap.
+    pub(crate) fn begin(&mut self, mark: (usize, usize), content: &[u8]) {
+        (self.coroutine, self.life) = (None, Life::Unborn);
+        self.region.restore(mark, content);
+        self.region
+            .clean_stack(std::mem::replace(&mut self.lowest, usize::MAX));
+    }
+}
+
 impl crate::world::World {
     /// Starts a new execution.
     pub(crate) fn begin(&mut self) {
         self.epoch += 1;
-        for (at, thread) in self.threads.iter_mut().enumerate() {
-            if let Some(mut coroutine) = thread.coroutine.take() {
-                // SAFETY: what is on its stack is C's, which has no destructors that must run, and
-                // our own frames there own nothing.
-                unsafe { coroutine.force_reset() };
-            }
-            thread.life = Life::Unborn;
-            // The first one keeps what constructors have allocated.
-            if at > 0 {
-                thread.region.restore((0, 0), &[]);
-            }
-            thread
-                .region
-                .clean_stack(std::mem::replace(&mut thread.lowest, usize::MAX));
-        }
+        self.used_cells.clear();
         self.image.restore();
+        // The first thread keeps what constructors have allocated.
         let (mark, content) = &self.initial_heap;
-        self.threads[0].region.restore(*mark, content);
+        for (at, thread) in self.threads.iter_mut().enumerate() {
+            match at {
+                0 => thread.begin(*mark, content),
+                _ => thread.begin((0, 0), &[]),
+            }
+        }
         (self.loaded, self.current) = (ProcessId(0), ProcessId(0));
         self.put_thread_locals(ProcessId(0), true);
         self.effects.clear();
@@ -244,6 +298,21 @@ impl crate::world::World {
         self.loaded = process;
     }
 
+    /// Copies the thread-local variables that are in place to where those of their thread are kept.
+    pub(crate) fn keep_thread_locals(&mut self) {
+        let size = self.image.tls_content.len();
+        heap::copy_from(
+            self.image.tls,
+            size,
+            &mut self.threads[self.loaded.index()].tls,
+        );
+    }
+
+    /// And back.
+    pub(crate) fn load_thread_locals(&mut self) {
+        heap::copy_to(self.image.tls, &self.threads[self.loaded.index()].tls);
+    }
+
     /// Makes room for a thread. Returns false if there is no memory.
     pub(crate) fn make_room(&mut self, process: ProcessId) -> bool {
         while self.threads.len() <= process.index() {
@@ -251,37 +320,7 @@ impl crate::world::World {
                 return false;
             };
             let token_cell = self.object(usize::MAX - self.threads.len());
-            self.threads.push(Thread {
-                life: Life::Unborn,
-                pending: Pending::new("start", 0, 0),
-                yielder: std::ptr::null(),
-                coroutine: None,
-                region,
-                routine: None,
-                result: 0,
-                steps: 0,
-                children: 0,
-                detached: false,
-                joined: false,
-                exits: false,
-                token_cell,
-                awaiting: false,
-                token: false,
-                errno: 0,
-                tls: Vec::new(),
-                keys: Vec::new(),
-                now: 0,
-                reads_clock: false,
-                at_end: Vec::new(),
-                spin: Spin::default(),
-                access: (0, 0, 0),
-                writing: None,
-                idle: 0,
-                asking: Default::default(),
-                lowest: usize::MAX,
-                top: 0,
-                started: 0,
-            });
+            self.threads.push(Thread::new(region, token_cell));
         }
         true
     }
@@ -345,7 +384,7 @@ pub(crate) fn start(process: ProcessId) {
         };
         end_thread(result);
     });
-    thread.coroutine = Some(coroutine);
+    thread.coroutine = Some(ManuallyDrop::new(coroutine));
     world.alive += 1;
     world.started += 1;
 }
@@ -379,7 +418,7 @@ pub(crate) fn run(process: ProcessId) {
         }
         if let Some(trap) = trapped {
             let (message, pc) = trap.words();
-            world.halt(MishapKind::Failure, Failure { message, pc });
+            world.halt(MishapKind::Failure, Failure::new(message, pc));
             return;
         }
         match result {
@@ -511,6 +550,7 @@ impl Execution for Machine {
     #[inline]
     fn back_to(&mut self, depth: usize) {
         self.len = depth;
+        world().checkpoints.go_back(self.number, depth);
     }
 
     fn initial_mishaps(&self) -> &[Mishap] {

@@ -1,4 +1,4 @@
-//! Mutexes, condition variables, semaphores, threads: what the program asks the runtime for.
+//! Mutexes, condition variables, threads, blocks: what the program asks the runtime for.
 
 use mazurka_core::{Access, AccessKind, MishapKind, ProcessId};
 
@@ -6,15 +6,17 @@ use crate::access::{announce, check, fail, frees, refuse, rest};
 use crate::calls::{Ask, Halt};
 use crate::ends::{at_exit, last_function, later, orders, take_last};
 use crate::heap::{self, Found};
+use crate::inputs::few_values;
+use crate::waits::{
+    barrier, once_enter, once_leave, rw_read, rw_unlock, rw_write, sem_post, sem_timed_wait,
+    sem_value, sem_wait,
+};
 use crate::world::{Life, Pending, Request, Routine, Until, world};
 use crate::{futex, weak};
 
 /// The kinds of a mutex, as the C library numbers them.
 pub(crate) const RECURSIVE: i64 = 1;
 pub(crate) const ERRORCHECK: i64 = 2;
-
-/// The order of a release, as the compiler passes it.
-const RELEASE: i32 = 3;
 
 /// No object of the program has such an address.
 const OUTPUT: usize = usize::MAX - (1 << 21) - 1;
@@ -96,6 +98,7 @@ pub(crate) extern "C" fn ask(
     if !world().in_model {
         return before_main(what, one, other, pc);
     }
+    world().reaches(registers);
     if world().weak.on
         && let Some(done) = weak::ask(what, one, other, pc)
     {
@@ -263,7 +266,7 @@ fn take(cell: u32, pc: usize) {
     let lock = world.cell(cell);
     debug_assert!(lock.holder.is_none(), "the scheduler gave a held lock");
     (lock.holder, lock.depth) = (Some((current, pc)), 1);
-    world.clocks.acquire(current, cell);
+    world.clocks.lock(current, cell);
 }
 
 fn lock(object: usize, kind: i64, pc: usize) -> i64 {
@@ -331,7 +334,7 @@ fn unlock(object: usize, kind: i64, pc: usize) -> i64 {
 fn give(cell: u32) {
     let world = world();
     let current = world.current;
-    world.clocks.release(current, cell);
+    world.clocks.unlock(current, cell);
     world.cell(cell).holder = None;
 }
 
@@ -408,178 +411,6 @@ fn notify(object: usize, all: bool, pc: usize) -> i64 {
     let woken = waiting - waiters.len();
     world.cell(cell).waiters = waiters;
     note(&format!("{woken} of {waiting} waiting"));
-    0
-}
-
-fn rw_read(object: usize, tries: bool, pc: usize) -> i64 {
-    let cell = settled(object, "uses a lock in", pc);
-    let pending = Pending::new("rdlock", object, pc).on(AccessKind::Write, cell);
-    announce(if tries {
-        pending
-    } else {
-        pending.until(Until::Read(cell))
-    });
-    let world = world();
-    let current = world.current;
-    if world.cell(cell).holder.is_some() {
-        return libc::EBUSY.into();
-    }
-    world.cell(cell).readers.push(current);
-    world.clocks.acquire(current, cell);
-    0
-}
-
-fn rw_write(object: usize, tries: bool, pc: usize) -> i64 {
-    let cell = settled(object, "uses a lock in", pc);
-    let pending = Pending::new("wrlock", object, pc).on(AccessKind::Write, cell);
-    announce(if tries {
-        pending
-    } else {
-        pending.until(Until::Write(cell))
-    });
-    let world = world();
-    let current = world.current;
-    let lock = world.cell(cell);
-    if lock.holder.is_some() || !lock.readers.is_empty() {
-        return libc::EBUSY.into();
-    }
-    lock.holder = Some((current, pc));
-    world.clocks.acquire(current, cell);
-    0
-}
-
-fn rw_unlock(object: usize, pc: usize) -> i64 {
-    let cell = settled(object, "uses a lock in", pc);
-    let current = world().current;
-    let held = |cell: u32| {
-        let lock = world().cell(cell);
-        let writes = lock.holder.is_some_and(|(holder, _)| holder == current);
-        writes || lock.readers.contains(&current)
-    };
-    if !held(cell) {
-        let words = "unlocks a read-write lock that it does not hold";
-        fail(MishapKind::Failure, words.to_owned(), pc);
-    }
-    announce(Pending::new("unlock", object, pc).on(AccessKind::Write, cell));
-    let world = world();
-    // Readers are ordered before a later writer, and a little too much before later readers.
-    world.clocks.release(current, cell);
-    let lock = world.cell(cell);
-    if lock.holder.is_some_and(|(holder, _)| holder == current) {
-        lock.holder = None;
-    } else if let Some(at) = lock.readers.iter().position(|&reader| reader == current) {
-        lock.readers.remove(at);
-    }
-    0
-}
-
-/// The number in a semaphore.
-fn count(object: usize) -> &'static mut u32 {
-    // SAFETY: the program's semaphore; if the address is wrong, that is a fault of the program,
-    // and told as one (trap.rs).
-    unsafe { &mut *(object as *mut u32) }
-}
-
-fn sem_wait(object: usize, waits: bool, otherwise: i32, pc: usize) -> i64 {
-    let cell = settled(object, "uses a semaphore in", pc);
-    // A fault is one of this thread, not of the scheduler that looks later.
-    std::hint::black_box(*count(object));
-    let pending = Pending::new("sem_wait", object, pc).on(AccessKind::Write, cell);
-    announce(if waits {
-        pending.until(Until::Count(object))
-    } else {
-        pending
-    });
-    let world = world();
-    if *count(object) == 0 {
-        note("it is 0");
-        return otherwise.into();
-    }
-    *count(object) -= 1;
-    let current = world.current;
-    world.clocks.acquire(current, cell);
-    0
-}
-
-fn sem_timed_wait(object: usize, pc: usize) -> i64 {
-    match choose(0, 2, pc) {
-        0 => sem_wait(object, true, 0, pc),
-        _ => sem_wait(object, false, libc::ETIMEDOUT, pc),
-    }
-}
-
-fn sem_post(object: usize, pc: usize) -> i64 {
-    let cell = settled(object, "uses a semaphore in", pc);
-    std::hint::black_box(*count(object));
-    announce(Pending::new("sem_post", object, pc).on(AccessKind::Write, cell));
-    let world = world();
-    let current = world.current;
-    world.clocks.release(current, cell);
-    *count(object) = count(object).saturating_add(1);
-    0
-}
-
-fn sem_value(object: usize, pc: usize) -> i64 {
-    let cell = settled(object, "uses a semaphore in", pc);
-    announce(Pending::new("sem_getvalue", object, pc).on(AccessKind::Read, cell));
-    (*count(object)).into()
-}
-
-fn barrier(object: usize, parties: u32, pc: usize) -> i64 {
-    let cell = settled(object, "uses a barrier in", pc);
-    announce(Pending::new("barrier_wait", object, pc).on(AccessKind::Write, cell));
-    let world = world();
-    let current = world.current;
-    world.clocks.release(current, cell);
-    let state = world.cell(cell);
-    state.count += 1;
-    if state.count >= parties {
-        state.count = 0;
-        state.version = state.version.wrapping_add(1);
-        world.clocks.acquire(current, cell);
-        return 1;
-    }
-    let generation = state.version;
-    let pending = Pending::new("wait at the barrier", object, pc).on(AccessKind::Read, cell);
-    announce(pending.until(Until::Barrier(cell, generation)));
-    self::world().clocks.acquire(current, cell);
-    0
-}
-
-/// Whether the current thread runs the function. `count` of the cell is 1 once it is done; the
-/// first byte of the object as well, which is what C++ code looks at.
-fn once_enter(object: usize, pc: usize) -> i64 {
-    let cell = settled(object, "uses a flag in", pc);
-    let pending = Pending::new("once", object, pc).on(AccessKind::Write, cell);
-    announce(pending.until(Until::Once(cell)));
-    let world = world();
-    let current = world.current;
-    world.clocks.acquire(current, cell);
-    // SAFETY: the program's flag.
-    let done = unsafe { *(object as *const u8) } != 0;
-    if done {
-        return 0;
-    }
-    world.cell(cell).holder = Some((current, pc));
-    1
-}
-
-fn once_leave(object: usize, done: bool, pc: usize) -> i64 {
-    let cell = world().object(object);
-    // C++ code loads the first byte of the flag before it asks for the rest.
-    let byte = world().place(object, 1);
-    announce(Pending {
-        second: Some(Access::write(byte)),
-        ..Pending::new("once is done", object, pc).on(AccessKind::Write, cell)
-    });
-    let world = world();
-    let current = world.current;
-    world.clocks.release(current, cell);
-    world.clocks.atomic_write(current, byte, false, RELEASE);
-    world.changed(byte);
-    world.cell(cell).holder = None;
-    // SAFETY: the program's flag.
-    unsafe { *(object as *mut u8) = u8::from(done) };
     0
 }
 
@@ -687,10 +518,8 @@ fn free(address: usize, pc: usize) -> i64 {
     if !world().exceptions.contains(&made) {
         frees(address, size, pc);
     }
-    if let Some(Found::Block(block)) =
-        owner_of(address).map(|owner| world().threads[owner].region.find(address))
-    {
-        block.freed = Some(pc);
+    if let Some(owner) = owner_of(address) {
+        world().threads[owner].region.give_back(address, pc);
     }
     world().me().spin.progress();
     0
@@ -769,7 +598,7 @@ fn end_section() -> i64 {
 }
 
 /// A value that is not known, from `start` up to, but not including, `end`.
-fn choose(start: i64, end: i64, pc: usize) -> i64 {
+pub(crate) fn choose(start: i64, end: i64, pc: usize) -> i64 {
     if world().weak.on {
         return weak::choose(start, end, pc);
     }
@@ -782,19 +611,17 @@ fn choose(start: i64, end: i64, pc: usize) -> i64 {
 fn nondet(kind: usize, pc: usize) -> i64 {
     // SAFETY: the shim passes the name of a type.
     let kind = unsafe { std::ffi::CStr::from_ptr(kind as *const libc::c_char) };
-    let kind = kind.to_string_lossy().into_owned();
-    let range = world()
-        .settings
-        .inputs
-        .iter()
-        .find(|(name, ..)| *name == kind);
-    match range {
-        Some(&(_, least, greatest)) => choose(least, greatest.saturating_add(1), pc),
-        None => refuse(
+    let kind = kind.to_str().unwrap_or_default();
+    let mut inputs = world().settings.inputs.iter();
+    let given = inputs.find(|(name, ..)| name == kind);
+    let given = given.map(|&(_, least, greatest)| (least, greatest));
+    let Some((least, greatest)) = given.or_else(|| few_values(kind)) else {
+        refuse(
             format!(
-                "__VERIFIER_nondet_{kind}: say which values it has, as in --nondet {kind}=0..3"
+                "__VERIFIER_nondet_{kind}: say which values it has, as in --inputs {kind}=0..3"
             ),
             pc,
-        ),
-    }
+        )
+    };
+    choose(least, greatest.saturating_add(1), pc)
 }

@@ -32,6 +32,26 @@ const MOST_VISITS: usize = 16;
 const MOST_STACK: usize = 1 << 14;
 
 impl Spin {
+    /// Makes it what another one is.
+    pub fn become_like(&mut self, other: &Self) {
+        let Self {
+            visits,
+            count,
+            reads,
+            waits_for,
+        } = other;
+        if self.visits.len() < *count {
+            self.visits.resize_with(*count, Visit::default);
+        }
+        for (into, from) in self.visits.iter_mut().zip(&visits[..*count]) {
+            (into.pc, into.reads) = (from.pc, from.reads);
+            into.stack.clone_from(&from.stack);
+        }
+        self.count = *count;
+        self.reads.clone_from(reads);
+        self.waits_for.clone_from(waits_for);
+    }
+
     /// The thread has changed something, or may go another way.
     #[inline]
     pub fn progress(&mut self) {

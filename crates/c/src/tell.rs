@@ -66,7 +66,7 @@ fn label(pending: &Pending) -> String {
 fn function_of(pc: usize) -> String {
     let world = world();
     let symbol = world.image.symbols.symbol(world.address_of(pc));
-    symbol.map_or(String::new(), |symbol| symbol.name.clone())
+    symbol.map_or(String::new(), |symbol| symbol.shown())
 }
 
 /// What an access does to a lock of the program.
@@ -145,7 +145,7 @@ impl Narrator for Machine {
         let Some(failure) = world.failures.get(mishap.site as usize) else {
             return ("the search is broken off".to_owned(), None);
         };
-        let (message, pc) = (failure.message.clone(), failure.pc);
+        let (message, pc) = (format!("{}{}", failure.message, failure.more), failure.pc);
         let (file, line) = line_of(pc);
         let place = (line > 0).then(|| Place {
             line,

@@ -246,7 +246,7 @@ impl Trap {
                     }
                     libc::SIGFPE => "arithmetic fault: a division by zero?".to_owned(),
                     libc::SIGILL => "illegal instruction".to_owned(),
-                    _ => "the program aborts".to_owned(),
+                    _ => "the program aborts: is an exception not caught?".to_owned(),
                 };
                 (words, pc + 1)
             }

@@ -9,6 +9,7 @@
 //! condition variable is enlisting and then waiting for a token. Semaphores, read-write locks,
 //! barriers and loops that spin wait for a condition, which is a guard.
 
+use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use corosensei::{Coroutine, Yielder};
@@ -17,6 +18,7 @@ use mazurka_core::{
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::checkpoint::Checkpoints;
 use crate::clock::{Clocks, How, Mark};
 use crate::heap::{FixedStack, Found, Region, thread_of};
 use crate::image::Image;
@@ -36,8 +38,9 @@ pub(crate) enum Request {
 /// The function of a thread, and its argument.
 pub(crate) type Routine = (extern "C" fn(usize) -> usize, usize);
 
-/// A coroutine.
-pub(crate) type Running = Coroutine<(), Request, (), FixedStack>;
+/// A coroutine. It is never dropped: what is on its stack is C's, which has no destructors that
+/// must run, and our own frames there own nothing, since they may never go on, or more than once.
+pub(crate) type Running = ManuallyDrop<Coroutine<(), Request, (), FixedStack>>;
 
 /// What a waiting thread waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -157,9 +160,9 @@ pub(crate) struct Thread {
 }
 
 /// A shared object.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Cell {
-    epoch: u64,
+    pub epoch: u64,
     /// The thread that holds it as a lock, and where it took it.
     pub holder: Option<(ProcessId, usize)>,
     /// How often, if the lock is recursive.
@@ -195,10 +198,26 @@ pub(crate) struct Effects {
 }
 
 /// A failure of the program, in words, and where.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) struct Failure {
     pub message: String,
     pub pc: usize,
+    /// More about it, in the execution that has shown it last. That makes no other failure of it.
+    pub more: String,
+}
+
+impl Failure {
+    pub fn new(message: String, pc: usize) -> Self {
+        Self {
+            message,
+            pc,
+            more: String::new(),
+        }
+    }
+
+    fn is(&self, other: &Self) -> bool {
+        (self.pc, &self.message) == (other.pc, &other.message)
+    }
 }
 
 /// What searches have learned about the program.
@@ -230,6 +249,8 @@ pub(crate) struct World {
     pub threads: Vec<Thread>,
     pub alive: usize,
     pub cells: Vec<Cell>,
+    /// The cells that have a state in this execution.
+    pub used_cells: Vec<u32>,
     objects: FxHashMap<usize, u32>,
     places: FxHashMap<usize, (usize, u32)>,
     pub effects: Effects,
@@ -282,6 +303,7 @@ pub(crate) struct World {
     pub outside: Vec<String>,
     /// The schedule, for another process.
     pub trail: Trail,
+    pub checkpoints: Checkpoints,
 }
 
 static WORLD: AtomicPtr<World> = AtomicPtr::new(std::ptr::null_mut());
@@ -320,6 +342,7 @@ impl World {
             threads: Vec::new(),
             alive: 0,
             cells: Vec::new(),
+            used_cells: Vec::new(),
             objects: FxHashMap::default(),
             places: FxHashMap::default(),
             effects: Effects::default(),
@@ -351,6 +374,7 @@ impl World {
             printed: Vec::new(),
             outside: Vec::new(),
             trail: Trail::default(),
+            checkpoints: Checkpoints::default(),
         }
     }
 
@@ -433,9 +457,10 @@ impl World {
     /// A cell, with the state that it has in this execution.
     #[inline]
     pub fn cell(&mut self, cell: u32) -> &mut Cell {
-        let epoch = self.epoch;
+        let (epoch, number) = (self.epoch, cell);
         let cell = &mut self.cells[cell as usize];
         if cell.epoch != epoch {
+            self.used_cells.push(number);
             cell.epoch = epoch;
             (cell.holder, cell.depth, cell.destroyed) = (None, 0, false);
             (cell.version, cell.count) = (0, 0);
@@ -581,11 +606,17 @@ impl World {
 
     /// The number of a failure.
     fn site_of(&mut self, failure: Failure) -> usize {
-        let known = self.failures.iter().position(|known| *known == failure);
-        known.unwrap_or_else(|| {
-            self.failures.push(failure);
-            self.failures.len() - 1
-        })
+        let known = self.failures.iter().position(|known| known.is(&failure));
+        match known {
+            Some(known) => {
+                self.failures[known].more = failure.more;
+                known
+            }
+            None => {
+                self.failures.push(failure);
+                self.failures.len() - 1
+            }
+        }
     }
 
     /// What the program has left behind at its end, as failures, if that is asked for.
@@ -601,18 +632,15 @@ impl World {
             }
             let started = thread.started;
             let name = self.table.path(ProcessId(at as u32)).to_string();
-            all.push(Failure {
-                message: format!("thread {name} is neither joined nor detached"),
-                pc: started,
-            });
+            let message = format!("thread {name} is neither joined nor detached");
+            all.push(Failure::new(message, started));
         }
         let initial = self.initial_heap.0.1;
         for at in 0..self.threads.len() {
             let first = if at == 0 { initial } else { 0 };
             let kept: Vec<_> = self.threads[at].region.kept(first).collect();
-            all.extend(kept.into_iter().map(|(size, made)| Failure {
-                message: format!("a block of {size} bytes is never freed"),
-                pc: made,
+            all.extend(kept.into_iter().map(|(size, made)| {
+                Failure::new(format!("a block of {size} bytes is never freed"), made)
             }));
         }
         let sites = all.into_iter().map(|failure| self.site_of(failure) as u32);
@@ -659,12 +687,12 @@ impl World {
 
     /// Whether memory may be accessed; if not, what is wrong.
     #[inline]
-    pub fn wrong_access(&mut self, address: usize, size: usize, verb: &str) -> Option<String> {
+    pub fn wrong_access(&self, address: usize, size: usize, verb: &str) -> Option<String> {
         let owner = thread_of(address)?;
         if heap::is_stack(address) {
             return None;
         }
-        let region = &mut self.threads.get_mut(owner)?.region;
+        let region = &self.threads.get(owner)?.region;
         let (block, words) = match region.find(address) {
             Found::Block(block) => match block.freed {
                 Some(_) => (*block, "after it was freed"),
@@ -687,7 +715,7 @@ impl World {
     pub fn image_place(&self, pc: usize) -> String {
         let address = self.address_of(pc);
         let function = self.image.symbols.symbol(address);
-        let function = function.map_or("?", |symbol| &symbol.name);
+        let function = function.map_or("?".to_owned(), |symbol| symbol.shown());
         match self.image.symbols.line(address) {
             Some((file, line)) => format!("in {function} ({}:{line})", short(file)),
             None => format!("in {function}"),
@@ -700,7 +728,7 @@ impl World {
     }
 
     /// What a place of memory is called.
-    pub fn name_of(&mut self, address: usize) -> String {
+    pub fn name_of(&self, address: usize) -> String {
         if let Some(owner) = thread_of(address).filter(|&owner| owner < self.threads.len()) {
             let thread = self.table.path(ProcessId(owner as u32)).to_string();
             if heap::is_stack(address) {
@@ -723,8 +751,8 @@ impl World {
         }
         let at = (address.wrapping_sub(self.image.base)) as u64;
         match self.image.symbols.symbol(at) {
-            Some(symbol) if symbol.address == at => symbol.name.clone(),
-            Some(symbol) => format!("{}+{}", symbol.name, at - symbol.address),
+            Some(symbol) if symbol.address == at => symbol.shown(),
+            Some(symbol) => format!("{}+{}", symbol.shown(), at - symbol.address),
             None if self.image.is_thread_local(address) => {
                 format!("thread-local+{}", address - self.image.tls)
             }
@@ -737,31 +765,6 @@ impl World {
     pub fn note_access(&mut self, address: usize, size: usize, how: How) -> Option<Mark> {
         let current = self.current;
         self.clocks.access(current, address, size, how)
-    }
-
-    /// A race in words.
-    pub fn race(&mut self, address: usize, how: How, other: Mark) -> Failure {
-        let words = |writes: bool, atomic: bool, frees: bool| match (writes, atomic, frees) {
-            (_, _, true) => "freed",
-            (true, false, _) => "written",
-            (false, false, _) => "read",
-            (true, true, _) => "written atomically",
-            (false, true, _) => "read atomically",
-        };
-        let mut sides = [
-            (words(how.writes, how.atomic, how.frees), how.pc),
-            (words(other.writes, other.atomic, other.frees), other.pc),
-        ];
-        sides.sort_by_key(|&(_, pc)| pc);
-        let name = self.name_of(address);
-        let [(one, here), (two, there)] = sides;
-        let (here, there) = (self.image_place(here), self.image_place(there));
-        Failure {
-            message: format!(
-                "data race on `{name}`: it is {one} {here} and {two} {there}, and no synchronisation orders the two"
-            ),
-            pc: how.pc,
-        }
     }
 
     /// Ends an execution in which only threads are left that wait, if the program has ended.

@@ -1,7 +1,7 @@
 //! A list of models with the verdicts that they are to have: `mazurka.toml`.
 //!
-//! It is data: files, settings, limits and verdicts. No key runs a command, compiles C, or leads out
-//! of the folder.
+//! It is data: files, settings, limits and verdicts. No key runs a command, compiles C, or leads
+//! out of the folder.
 
 use std::collections::BTreeMap;
 use std::fmt;

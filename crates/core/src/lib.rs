@@ -28,6 +28,7 @@ mod event;
 mod fingerprint;
 mod happens_before;
 mod memory;
+mod missing;
 mod names;
 mod narrator;
 mod patience;
@@ -47,6 +48,7 @@ pub use event::{Enabling, Event, Mishap, MishapKind, Outcome, Outcomes, Wait, de
 pub use fingerprint::Fingerprint;
 pub use happens_before::HappensBefore;
 pub use memory::{AccessOrder, MemoryOrder, Ordered, UnknownOrder, WeakMemory};
+pub use missing::{Link, Missing, SyncAction, SyncStep, missing_order};
 pub use names::{ProcessNames, RootName};
 pub use narrator::{
     Narrator, ReplayError, ReplayReason, TemporalText, ending, names_with, with_status,

@@ -214,6 +214,12 @@ impl<T> Buffered<T> {
         Ok(())
     }
 
+    /// Whether an operation of this side has not to wait.
+    #[track_caller]
+    pub fn is_ready(&self, side: Side) -> bool {
+        self.lock().is_ready(side)
+    }
+
     /// Enlists a thread that selects, unless the operation is ready. Returns whether it did.
     #[track_caller]
     pub fn watch(&self, side: Side, watcher: Watcher) -> bool {

@@ -93,6 +93,13 @@ pub(crate) trait Selectable {
     fn watch(&self, side: Side, ticket: u64, watcher: Watcher) -> bool;
     /// Strikes the thread off.
     fn unwatch(&self, side: Side, wait: &Arc<Wait>);
+    /// Whether an operation has not to wait.
+    fn is_ready(&self, side: Side) -> bool;
+    /// Enlists a thread that wants to know when the operation is ready, unless it is. Returns
+    /// whether it did.
+    fn observe(&self, side: Side, watcher: Watcher) -> bool;
+    /// Strikes such a thread off.
+    fn unobserve(&self, side: Side, wait: &Arc<Wait>);
     /// Drops what is reserved.
     fn forget(&self, ticket: u64);
     /// Goes on after the operation has claimed the thread. Returns whether it was possible.
@@ -223,6 +230,30 @@ impl<T> Selectable for Channel<T> {
         match &self.flavor {
             Flavor::Buffered(channel) => channel.unwatch(side, wait),
             Flavor::Rendezvous(channel) => channel.unwatch(side, wait),
+        }
+    }
+
+    #[track_caller]
+    fn is_ready(&self, side: Side) -> bool {
+        match &self.flavor {
+            Flavor::Buffered(channel) => channel.is_ready(side),
+            Flavor::Rendezvous(channel) => channel.is_ready(side),
+        }
+    }
+
+    #[track_caller]
+    fn observe(&self, side: Side, watcher: Watcher) -> bool {
+        match &self.flavor {
+            Flavor::Buffered(channel) => channel.watch(side, watcher),
+            Flavor::Rendezvous(channel) => channel.observe(side, watcher),
+        }
+    }
+
+    #[track_caller]
+    fn unobserve(&self, side: Side, wait: &Arc<Wait>) {
+        match &self.flavor {
+            Flavor::Buffered(channel) => channel.unwatch(side, wait),
+            Flavor::Rendezvous(channel) => channel.unobserve(side, wait),
         }
     }
 

@@ -55,6 +55,14 @@ pub struct TrySelectError;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SelectTimeoutError;
 
+/// No operation was ready.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TryReadyError;
+
+/// No operation was ready in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ReadyTimeoutError;
+
 impl<T> SendError<T> {
     /// Returns the message.
     pub fn into_inner(self) -> T {
@@ -195,7 +203,21 @@ impl fmt::Display for SelectTimeoutError {
     }
 }
 
+impl fmt::Display for TryReadyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad("all operations in select would block")
+    }
+}
+
+impl fmt::Display for ReadyTimeoutError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad("timed out waiting on select")
+    }
+}
+
 impl<T> Error for SendError<T> {}
 impl Error for RecvError {}
 impl Error for TrySelectError {}
 impl Error for SelectTimeoutError {}
+impl Error for TryReadyError {}
+impl Error for ReadyTimeoutError {}

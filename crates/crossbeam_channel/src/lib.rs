@@ -28,7 +28,7 @@
 //! - Time does not pass in a model: a timeout may end at any moment. `after` sends at any moment.
 //! - `send` in a `select!` takes its place in the queue when the message is known, not when it is
 //!   selected.
-//! - Missing, so that a use does not compile: `tick`, and `Select::ready` with its kin.
+//! - Missing, so that a use does not compile: `tick`.
 
 mod buffered;
 mod channel;
@@ -42,7 +42,7 @@ pub use channel::{
     IntoIter, Iter, Receiver, Sender, TryIter, after, at, bounded, never, unbounded,
 };
 pub use error::{
-    RecvError, RecvTimeoutError, SelectTimeoutError, SendError, SendTimeoutError, TryRecvError,
-    TrySelectError, TrySendError,
+    ReadyTimeoutError, RecvError, RecvTimeoutError, SelectTimeoutError, SendError,
+    SendTimeoutError, TryReadyError, TryRecvError, TrySelectError, TrySendError,
 };
 pub use select::{Select, SelectedOperation};

@@ -18,6 +18,8 @@ pub(crate) struct Rendezvous<T>(Mutex<State<T>>);
 struct State<T> {
     /// The threads of each side that wait.
     parties: [VecDeque<Party<T>>; 2],
+    /// The threads of each side that want to know of a partner.
+    observers: [Vec<Watcher>; 2],
     /// Whether all senders and all receivers are gone.
     gone: [bool; 2],
 }
@@ -37,6 +39,13 @@ impl<T> Party<T> {
     fn belongs_to(&self, wait: &Arc<Wait>) -> bool {
         let watcher = self.watcher.as_ref();
         watcher.is_some_and(|watcher| watcher.belongs_to(wait))
+    }
+
+    /// Whether it still waits.
+    #[track_caller]
+    fn is_free(&self) -> bool {
+        let watcher = self.watcher.as_ref();
+        watcher.is_none_or(|watcher| watcher.wait.is_free())
     }
 }
 
@@ -169,7 +178,23 @@ impl<T> State<T> {
             packet: packet.clone(),
         };
         self.parties[side as usize].push_back(party);
+        self.wake_observers(side.other());
         packet
+    }
+
+    /// Wakes the threads of this side that want to know of a partner.
+    #[track_caller]
+    fn wake_observers(&mut self, side: Side) {
+        for watcher in self.observers[side as usize].drain(..) {
+            watcher.claim();
+        }
+    }
+
+    /// Whether an operation of this side has not to wait.
+    #[track_caller]
+    fn is_ready(&self, side: Side) -> bool {
+        let other = side.other() as usize;
+        self.gone[other] || self.parties[other].iter().any(Party::is_free)
     }
 }
 
@@ -178,6 +203,7 @@ impl<T> Rendezvous<T> {
     pub fn new() -> Self {
         Self(Mutex::new(State {
             parties: [VecDeque::new(), VecDeque::new()],
+            observers: [Vec::new(), Vec::new()],
             gone: [false; 2],
         }))
     }
@@ -256,6 +282,7 @@ impl<T> Rendezvous<T> {
         while let Some(party) = state.parties[side.other() as usize].pop_front() {
             party.packet.cancel(|| party.claim());
         }
+        state.wake_observers(side.other());
     }
 
     /// Meets a partner of a thread that selects, unless there is none or the thread does not want
@@ -297,5 +324,30 @@ impl<T> Rendezvous<T> {
     pub fn unwatch(&self, side: Side, wait: &Arc<Wait>) {
         let mut state = self.lock();
         state.parties[side as usize].retain(|party| !party.belongs_to(wait));
+    }
+
+    /// Whether an operation of this side has not to wait.
+    #[track_caller]
+    pub fn is_ready(&self, side: Side) -> bool {
+        self.lock().is_ready(side)
+    }
+
+    /// Enlists a thread that wants to know of a partner, unless there is one. Returns whether it
+    /// did.
+    #[track_caller]
+    pub fn observe(&self, side: Side, watcher: Watcher) -> bool {
+        let mut state = self.lock();
+        let waits = !state.is_ready(side);
+        if waits {
+            state.observers[side as usize].push(watcher);
+        }
+        waits
+    }
+
+    /// Strikes such a thread off.
+    #[track_caller]
+    pub fn unobserve(&self, side: Side, wait: &Arc<Wait>) {
+        let mut state = self.lock();
+        state.observers[side as usize].retain(|watcher| !watcher.belongs_to(wait));
     }
 }

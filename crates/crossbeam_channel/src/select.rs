@@ -5,6 +5,9 @@
 //! comes back. So each operation that is possible is selected in some execution. With a `default`
 //! the order in which the thread looks is a choice as well, since operations may become possible
 //! and impossible again in between.
+//!
+//! `ready` and its kin look only whether an operation is possible. What waits there is enlisted as
+//! an observer, which no partner meets.
 
 use std::cell::Cell;
 use std::fmt;
@@ -15,7 +18,9 @@ use std::time::{Duration, Instant};
 use mazurka_rt::{choose, facade};
 
 use crate::channel::{Receiver, Selectable, Sender, Side, Tried};
-use crate::error::{RecvError, SelectTimeoutError, SendError, TrySelectError};
+use crate::error::{
+    ReadyTimeoutError, RecvError, SelectTimeoutError, SendError, TryReadyError, TrySelectError,
+};
 use crate::wait::{Wait, Watcher};
 
 /// How often in a row a thread waits for a time, in vain, such that others can find it; later it
@@ -67,6 +72,11 @@ impl Operation<'_> {
     #[track_caller]
     fn attempt(&self, wanted: &mut dyn FnMut() -> bool) -> Tried {
         self.channel.attempt(self.side, self.ticket, wanted)
+    }
+
+    #[track_caller]
+    fn is_ready(&self) -> bool {
+        self.channel.is_ready(self.side)
     }
 }
 
@@ -204,12 +214,19 @@ impl<'a> Select<'a> {
     #[track_caller]
     pub fn try_select(&mut self) -> Result<SelectedOperation<'a>, TrySelectError> {
         self.draw_tickets();
-        self.look_once().ok_or(TrySelectError)
+        self.try_once().ok_or(TrySelectError)
     }
 
     /// Tries each operation once, in any order.
     #[track_caller]
-    fn look_once(&self) -> Option<SelectedOperation<'a>> {
+    fn try_once(&self) -> Option<SelectedOperation<'a>> {
+        self.look_once(|operation| operation.attempt(&mut || true) == Tried::Done)
+            .map(Into::into)
+    }
+
+    /// Looks at each operation once, in any order, until one is as it should be.
+    #[track_caller]
+    fn look_once(&self, fits: impl Fn(&Operation<'a>) -> bool) -> Option<&Operation<'a>> {
         let mut left: Vec<&Operation<'a>> = self.operations.iter().collect();
         while !left.is_empty() {
             let at = match self.biased || left.len() == 1 {
@@ -217,8 +234,8 @@ impl<'a> Select<'a> {
                 false => choose(0..left.len()),
             };
             let operation = left.remove(at);
-            if operation.attempt(&mut || true) == Tried::Done {
-                return Some(operation.into());
+            if fits(operation) {
+                return Some(operation);
             }
         }
         None
@@ -244,7 +261,7 @@ impl<'a> Select<'a> {
             return selected.ok_or(SelectTimeoutError);
         }
         self.draw_tickets();
-        let selected = facade::until_timeout("select_timeout", timeout, || self.look_once());
+        let selected = facade::until_timeout("select_timeout", timeout, || self.try_once());
         if selected.is_some() && vain > 0 {
             VAIN.with(|count| count.set(0));
         }
@@ -257,7 +274,7 @@ impl<'a> Select<'a> {
         let end = Instant::now().checked_add(timeout);
         loop {
             self.draw_tickets();
-            let selected = self.look_once();
+            let selected = self.try_once();
             if selected.is_some() {
                 return selected;
             }
@@ -283,6 +300,99 @@ impl<'a> Select<'a> {
         deadline: Instant,
     ) -> Result<SelectedOperation<'a>, SelectTimeoutError> {
         self.select_timeout(deadline.saturating_duration_since(Instant::now()))
+    }
+
+    /// Waits until an operation is possible, and returns its index without making it. Another
+    /// thread may come first, so that the operation is not possible any more when it is tried.
+    ///
+    /// ```
+    /// use mazurka_crossbeam_channel::{Select, bounded};
+    ///
+    /// let (s, r) = bounded(1);
+    /// s.send(7).unwrap();
+    /// let mut select = Select::new();
+    /// let send = select.send(&s);
+    /// let receive = select.recv(&r);
+    /// assert_ne!(send, receive);
+    /// assert_eq!(select.ready(), receive);
+    /// assert_eq!(r.try_recv(), Ok(7));
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If there are no operations.
+    #[track_caller]
+    pub fn ready(&mut self) -> usize {
+        assert!(
+            !self.operations.is_empty(),
+            "no operations have been added to `Select`"
+        );
+        loop {
+            if let Some(index) = self.find_ready().or_else(|| self.wait_until_ready()) {
+                return index;
+            }
+        }
+    }
+
+    /// Looks at the operations in order. One that is possible is returned, or the thread looks on,
+    /// which is a choice.
+    #[track_caller]
+    fn find_ready(&self) -> Option<usize> {
+        let mut found = None;
+        for (at, operation) in self.operations.iter().enumerate() {
+            if operation.is_ready() {
+                found = Some(operation.index);
+                let sure = self.biased || at + 1 == self.operations.len();
+                if sure || choose([true, false]) {
+                    break;
+                }
+            }
+        }
+        found
+    }
+
+    /// Waits until an operation is possible, unless one may be now. Returns the index of the one
+    /// that has woken the thread.
+    #[track_caller]
+    fn wait_until_ready(&self) -> Option<usize> {
+        let wait = Wait::new();
+        let ready = self.operations.iter().enumerate().position(|(at, one)| {
+            let watcher = Watcher {
+                wait: wait.clone(),
+                operation: at,
+            };
+            !one.channel.observe(one.side, watcher)
+        });
+        let woken = match ready {
+            None => Some(wait.wait()),
+            Some(_) => wait.close(),
+        };
+        for one in &self.operations[..ready.unwrap_or(self.operations.len())] {
+            one.channel.unobserve(one.side, &wait);
+        }
+        Some(self.operations[woken?].index)
+    }
+
+    /// Returns the index of an operation that is possible, if there is one.
+    #[track_caller]
+    pub fn try_ready(&mut self) -> Result<usize, TryReadyError> {
+        let ready = self.look_once(Operation::is_ready);
+        ready.map(|one| one.index).ok_or(TryReadyError)
+    }
+
+    /// Waits until an operation is possible or the time is over.
+    #[track_caller]
+    pub fn ready_timeout(&mut self, timeout: Duration) -> Result<usize, ReadyTimeoutError> {
+        let ready = facade::until_timeout("ready_timeout", timeout, || {
+            self.look_once(Operation::is_ready)
+        });
+        ready.map(|one| one.index).ok_or(ReadyTimeoutError)
+    }
+
+    /// Waits until an operation is possible or until this moment.
+    #[track_caller]
+    pub fn ready_deadline(&mut self, deadline: Instant) -> Result<usize, ReadyTimeoutError> {
+        self.ready_timeout(deadline.saturating_duration_since(Instant::now()))
     }
 }
 

@@ -36,6 +36,13 @@ impl Wait {
         true
     }
 
+    /// Whether no operation has claimed the thread.
+    #[track_caller]
+    pub fn is_free(&self) -> bool {
+        let claimed = self.claimed.lock().unwrap_or_else(PoisonError::into_inner);
+        claimed.is_none()
+    }
+
     /// Waits until an operation claims the thread, and returns it.
     #[track_caller]
     pub fn wait(&self) -> usize {

@@ -1,4 +1,4 @@
-//! A history as a chart: a line an operation, from its call to its end.
+//! A history as a chart, a line an operation, from its call to its end; and in words.
 
 use std::fmt::{Debug, Display, Formatter, Result};
 
@@ -56,6 +56,48 @@ impl<O: Debug, R: Debug> History<O, R> {
             text += &match &operation.result {
                 Some(result) => format!("{result:?}\n"),
                 None => "has not ended\n".to_owned(),
+            };
+        }
+        text
+    }
+
+    /// The history in words, a sentence an operation, with these names of processes. Of what comes
+    /// before an operation only the last of other processes is named: the rest follows.
+    ///
+    /// ```
+    /// let mut history = mazurka_history::History::new();
+    /// let push = history.call(0, "push").unwrap();
+    /// history.end(push, None);
+    /// let pop = history.call(1, "pop").unwrap();
+    /// history.end(pop, Some(1));
+    /// let expected = "\
+    /// 0 calls \"push\", which returns None
+    /// 1 calls \"pop\" after the end of \"push\" of 0, which returns Some(1)
+    /// ";
+    /// assert_eq!(history.tell(|process| process.to_string()), expected);
+    /// ```
+    pub fn tell(&self, name_of: impl Fn(usize) -> String) -> String {
+        let mut text = String::new();
+        for (_, operation) in self.operations() {
+            let is_before = |set: u64, id: usize| set & (1 << id) != 0;
+            let earlier = || {
+                let all = self.operations();
+                all.filter(|(id, _)| is_before(operation.before, id.index()))
+            };
+            let implied = earlier().fold(0, |all, (_, other)| all | other.before);
+            let last = earlier().filter(|(id, other)| {
+                !is_before(implied, id.index()) && other.process != operation.process
+            });
+            let last: Vec<String> = last
+                .map(|(_, other)| format!("{:?} of {}", other.name, name_of(other.process)))
+                .collect();
+            text += &format!("{} calls {:?}", name_of(operation.process), operation.name);
+            if !last.is_empty() {
+                text += &format!(" after the end of {}", last.join(" and "));
+            }
+            text += &match &operation.result {
+                Some(result) => format!(", which returns {result:?}\n"),
+                None => ", which does not end\n".to_owned(),
             };
         }
         text

@@ -28,6 +28,8 @@
 mod chart;
 mod history;
 mod linearize;
+mod recorded;
 
 pub use history::{Full, History, MOST_OPERATIONS, Operation, OperationId};
 pub use linearize::{MOST_STATES, Verdict};
+pub use recorded::Recorded;

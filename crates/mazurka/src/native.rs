@@ -15,7 +15,7 @@ use crate::{Options, Program, Refused};
 
 pub use mazurka_c::{
     FLAGS, LoadError, OPTIONAL_FLAGS, RUNS_HERE, SHIM_FLAGS, Settings, TRAIL_SIZE, confine,
-    keep_files, keep_trail, left_behind, shim_flags, shim_source,
+    keep_files, keep_trail, left_behind, shim_flags, shim_source, wrong_input,
 };
 use mazurka_c::{Machine, Stop};
 

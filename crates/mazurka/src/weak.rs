@@ -24,6 +24,7 @@
 //! ```
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod missing;
 mod native;
 mod orders;
 mod search;

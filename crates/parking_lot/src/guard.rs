@@ -38,17 +38,7 @@ macro_rules! guard {
             }
         }
 
-        impl<T: ?Sized + std::fmt::Debug> std::fmt::Debug for $guard<'_, T> {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                (**self).fmt(f)
-            }
-        }
-
-        impl<T: ?Sized + std::fmt::Display> std::fmt::Display for $guard<'_, T> {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                (**self).fmt(f)
-            }
-        }
+        mazurka_rt::shown_as_content!($guard);
     };
     (mut $guard:ident, $take:ident) => {
         guard!($guard, $take);

@@ -1,6 +1,5 @@
 //! Guards of a part of the data. A pointer tells which part; the guard of the whole keeps the lock.
 
-use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
@@ -83,17 +82,7 @@ macro_rules! mapped {
             }
         )?
 
-        impl<T: ?Sized + fmt::Debug> fmt::Debug for $name<'_, T> {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                (**self).fmt(f)
-            }
-        }
-
-        impl<T: ?Sized + fmt::Display> fmt::Display for $name<'_, T> {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                (**self).fmt(f)
-            }
-        }
+        mazurka_rt::shown_as_content!($name);
     };
 }
 

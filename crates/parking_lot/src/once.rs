@@ -1,11 +1,25 @@
 //! `parking_lot::Once`.
 
 use std::fmt;
+use std::sync::atomic::{AtomicU8, Ordering};
 
+use mazurka_rt::facade::OnceStage;
 use mazurka_rt::sync;
 
 /// Runs a function once.
-pub struct Once(sync::Once);
+pub struct Once {
+    once: sync::Once,
+    /// The number of its state outside a model, where `once` does not tell.
+    state: AtomicU8,
+}
+
+/// The states, in the order of their numbers.
+const STATES: [OnceState; 4] = [
+    OnceState::New,
+    OnceState::Poisoned,
+    OnceState::InProgress,
+    OnceState::Done,
+];
 
 /// Whether the function of a [`Once`] has run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +50,39 @@ impl Once {
     /// Makes one that has run nothing.
     #[track_caller]
     pub const fn new() -> Self {
-        Self(sync::Once::new())
+        Self {
+            once: sync::Once::new(),
+            state: AtomicU8::new(OnceState::New as u8),
+        }
+    }
+
+    /// Whether a function has run, runs, or panicked.
+    ///
+    /// ```
+    /// use mazurka_parking_lot::{Once, OnceState};
+    /// let once = Once::new();
+    /// assert_eq!(once.state(), OnceState::New);
+    /// once.call_once(|| assert_eq!(once.state(), OnceState::InProgress));
+    /// assert!(once.state().done());
+    /// ```
+    #[track_caller]
+    pub fn state(&self) -> OnceState {
+        match self.once.stage() {
+            Some(OnceStage::New) => OnceState::New,
+            Some(OnceStage::Poisoned) => OnceState::Poisoned,
+            Some(OnceStage::Running) => OnceState::InProgress,
+            Some(OnceStage::Done) => OnceState::Done,
+            None => STATES[usize::from(self.state.load(Ordering::Acquire))],
+        }
+    }
+
+    /// Runs a function, and keeps the state of the time outside models.
+    fn run(&self, f: impl FnOnce()) {
+        let mut running = Running(&self.state, OnceState::Poisoned);
+        self.state
+            .store(OnceState::InProgress as u8, Ordering::Release);
+        f();
+        running.1 = OnceState::Done;
     }
 
     /// Runs the function, unless another one has run; waits if one is being run.
@@ -46,18 +92,28 @@ impl Once {
     /// If an earlier function panicked.
     #[track_caller]
     pub fn call_once<F: FnOnce()>(&self, f: F) {
-        self.0.call_once(f);
+        self.once.call_once(|| self.run(f));
     }
 
     /// The same, also if an earlier function panicked.
     #[track_caller]
     pub fn call_once_force<F: FnOnce(OnceState)>(&self, f: F) {
-        self.0.call_once_force(|before| {
-            f(match before.is_poisoned() {
+        self.once.call_once_force(|before| {
+            let before = match before.is_poisoned() {
                 true => OnceState::Poisoned,
                 false => OnceState::New,
-            });
+            };
+            self.run(|| f(before));
         });
+    }
+}
+
+/// A function that runs, and the state when it has ended.
+struct Running<'a>(&'a AtomicU8, OnceState);
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0.store(self.1 as u8, Ordering::Release);
     }
 }
 

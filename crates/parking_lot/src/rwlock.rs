@@ -339,17 +339,7 @@ macro_rules! guards {
                 }
             }
 
-            impl<T: ?Sized + fmt::Debug> fmt::Debug for $guard<'_, T> {
-                fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                    (**self).fmt(f)
-                }
-            }
-
-            impl<T: ?Sized + fmt::Display> fmt::Display for $guard<'_, T> {
-                fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                    (**self).fmt(f)
-                }
-            }
+            mazurka_rt::shown_as_content!($guard);
         )*
     };
 }

@@ -10,6 +10,7 @@ use mazurka_diagnostics::nearest;
 use mazurka_explore::Stateless as Algorithm;
 use mazurka_memory::Memory;
 
+use crate::batches::{Coverage, Met};
 use crate::world::{Inner, Place};
 
 /// Settings of an exploration.
@@ -32,6 +33,7 @@ use crate::world::{Inner, Place};
 /// | `MAZURKA_SPURIOUS_POLLS` | `spurious_polls` |
 /// | `MAZURKA_SPURIOUS_FAILURES` | `spurious_failures` |
 /// | `MAZURKA_SEED` | `seed` |
+/// | `MAZURKA_WORKERS` | `workers` |
 /// | `MAZURKA_REPLAY` (a schedule) | `replay` |
 /// | `MAZURKA_REPLAY_AT` (a place in the source) | `replay_at` |
 /// | `MAZURKA_REQUIRE_COMPLETE` (1) | `require_complete` |
@@ -92,6 +94,9 @@ pub struct Builder {
     pub stack_size: usize,
     /// Seed for random schedules.
     pub seed: u64,
+    /// Number of real threads that draw random schedules, 0 for all cores. What is drawn does not
+    /// depend on it. Default: 0.
+    pub workers: u32,
     /// Replays only this schedule.
     pub replay: Option<String>,
     /// The schedule is that of the model that is called at this place; others are searched as ever.
@@ -118,6 +123,9 @@ pub struct Builder {
     /// The part of the time limit that searches before this one have used up.
     #[doc(hidden)]
     pub spent: Duration,
+    /// This is a part of a sample, and so many executions were drawn before it.
+    #[doc(hidden)]
+    pub drawn: Option<u64>,
 }
 
 impl Default for Builder {
@@ -129,6 +137,7 @@ impl Default for Builder {
             unwinds: false,
             nameless: false,
             spent: Duration::ZERO,
+            drawn: None,
             max_depth: None,
             max_steps: None,
             max_executions: None,
@@ -142,6 +151,7 @@ impl Default for Builder {
             spurious_failures: 0,
             stack_size: 2 * 1024 * 1024,
             seed: 1,
+            workers: 0,
             replay: None,
             replay_at: None,
             require_complete: false,
@@ -153,7 +163,7 @@ impl Default for Builder {
 }
 
 /// The variables that are read, without what they begin with.
-const VARIABLES: [&str; 19] = [
+const VARIABLES: [&str; 20] = [
     "MEMORY",
     "MAX_DEPTH",
     "MAX_STEPS",
@@ -168,6 +178,7 @@ const VARIABLES: [&str; 19] = [
     "SPURIOUS_FAILURES",
     "STACK_SIZE",
     "SEED",
+    "WORKERS",
     "REPLAY",
     "REPLAY_AT",
     "REQUIRE_COMPLETE",
@@ -238,6 +249,7 @@ impl Builder {
             spurious_failures: variable("MAZURKA_SPURIOUS_FAILURES", number).unwrap_or(0),
             stack_size: variable("MAZURKA_STACK_SIZE", "bytes").unwrap_or(default.stack_size),
             seed: variable("MAZURKA_SEED", number).unwrap_or(default.seed),
+            workers: variable("MAZURKA_WORKERS", number).unwrap_or(default.workers),
             replay: variable("MAZURKA_REPLAY", "a schedule"),
             replay_at: variable("MAZURKA_REPLAY_AT", "a place in the source"),
             require_complete: is_set("MAZURKA_REQUIRE_COMPLETE"),
@@ -371,6 +383,8 @@ pub struct Summary {
     pub undecided: Option<String>,
     /// Where an input had to be a plain number and had more values than are tried.
     pub values_left_out: Option<String>,
+    /// What was drawn at random.
+    pub(crate) met: Met,
 }
 
 impl Summary {
@@ -398,6 +412,7 @@ impl Summary {
             undecided: None,
             #[cfg(not(feature = "symbolic"))]
             values_left_out: None,
+            met: Met::default(),
         }
     }
 
@@ -441,6 +456,13 @@ impl fmt::Display for Summary {
             f.write_str("complete")?;
         } else if self.random {
             f.write_str("drawn at random: not complete")?;
+            if let Some(Coverage { different, unseen }) = self.coverage() {
+                let percent = (100.0 * unseen).round();
+                write!(
+                    f,
+                    ", {different} different, the next is new with a chance of about {percent} %"
+                )?;
+            }
         } else {
             let mut why: Vec<String> = self.bounds.iter().map(|&bound| explain(bound)).collect();
             let most = self.max_preemptions;

@@ -17,6 +17,7 @@ use crate::inputs::Rivals;
 use crate::report::{self, Report};
 use crate::simulate::{Simulator, Stop};
 use crate::verdict::{at_caller, end_test};
+use crate::version::without_version;
 use crate::weak::Refused;
 use crate::world::world;
 use crate::{facts, hook, inputs, say, weak};
@@ -236,6 +237,10 @@ impl Builder {
 
     /// Replays a schedule of interleavings or of a memory model.
     fn follow_any(&self, body: Rc<dyn Fn()>, replay: &str, about: &report::About) -> Summary {
+        let replay = match without_version(replay) {
+            Ok(replay) => replay,
+            Err(error) => end_test!("mazurka: {error}"),
+        };
         match weak::split(replay) {
             Some(replay) => self.follow_weakly(body, replay, about),
             None => self.follow(&mut self.simulator(body), replay, about),
@@ -484,6 +489,9 @@ impl Builder {
 
     /// Says what was explored; fails if that is less than was asked for.
     pub(crate) fn say(&self, summary: Summary) -> Summary {
+        if self.drawn.is_some() {
+            return summary;
+        }
         let searched = !summary.random && self.replay.is_none();
         if self.require_complete && searched && !summary.is_complete() {
             end_test!(

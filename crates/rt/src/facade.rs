@@ -10,6 +10,26 @@ use crate::world::world;
 pub use crate::fair::{Change, FairLock, Wish};
 pub use crate::future::Bell;
 pub use crate::monitor::{Gate, Monitor};
+pub use crate::sync::OnceStage;
+
+/// A guard is shown as what it guards.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! shown_as_content {
+    ($guard:ident) => {
+        impl<T: ?Sized + std::fmt::Debug> std::fmt::Debug for $guard<'_, T> {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                (**self).fmt(f)
+            }
+        }
+
+        impl<T: ?Sized + std::fmt::Display> std::fmt::Display for $guard<'_, T> {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                (**self).fmt(f)
+            }
+        }
+    };
+}
 
 /// Tries something until it succeeds or the time is over. In a model it is tried once: at every
 /// moment that matters, since the moment of a step is explored, and no time passes.

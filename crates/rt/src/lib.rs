@@ -60,6 +60,7 @@
 pub mod alloc;
 #[cfg(feature = "symbolic")]
 mod arithmetic;
+mod batches;
 mod builder;
 pub mod cell;
 mod check;
@@ -82,6 +83,7 @@ mod loops;
 mod monitor;
 mod names;
 mod object;
+mod progress;
 mod record;
 mod report;
 mod sample;
@@ -99,10 +101,12 @@ mod trap;
 #[cfg(feature = "symbolic")]
 mod unknowns;
 mod verdict;
+mod version;
 mod waiting;
 mod weak;
 mod world;
 
+pub use batches::Coverage;
 pub use builder::{Builder, Summary};
 pub use check::{Outcomes, assert_deterministic, model, replay};
 pub use choose::{Choices, Numbered, choose};

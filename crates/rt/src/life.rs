@@ -116,6 +116,7 @@ impl Inner {
         (thread.awaiting, thread.token, thread.notified) = (false, false, false);
         thread.spin.reset();
         thread.spurious = [0; 3];
+        thread.stops = None;
         thread.locals.forget();
         thread.asking.reset();
         (thread.ended, thread.destroys, thread.leaving) = (0, None, false);
@@ -337,6 +338,7 @@ impl ThreadState {
             ended: 0,
             destroys: None,
             asking: Default::default(),
+            stops: None,
         }
     }
 }

@@ -8,16 +8,39 @@
 //! trace: nothing that the object does orders them. So calls and ends are steps: an end writes the
 //! mark of its thread, and a call reads the marks of all threads. Then a call conflicts with the
 //! ends of other threads and with nothing else, and each order of calls and ends that matters is
-//! explored. For sequential consistency, and under a memory model, where time orders nothing, only
-//! operations of one thread are ordered, and no such steps are needed.
+//! explored. For sequential consistency only operations of one thread are ordered, and no such
+//! steps are needed.
+//!
+//! Under a memory model time orders nothing, and happens-before takes its place: Golovin,
+//! Kokologiannakis, Vafeiadis, "RELINCHE: Automatically Checking Linearizability under Relaxed
+//! Memory Consistency", POPL 2025. The paper explores a client whose threads do not synchronise,
+//! and then adds the edges that other clients could. Here the marks are those edges: an end is a
+//! release write, a call acquire reads, each of which sees an end or does not. An end that happens
+//! before a call by what the object does is seen, by coherence; one that is seen happens before.
+//! So the marks that a call has read *are* the operations that happen before it, and all ways in
+//! which clients can synchronise are explored. The marks take no execution away: if fences leave a
+//! read of a mark only newer values, then the end precedes the call in the order of the fences,
+//! and an edge between them adds no cycle to the model's relations; the history with the edge has
+//! the same results and fewer orders.
+//!
+//! | paper | here |
+//! |---|---|
+//! | the library, its methods | [`Object`], its operations |
+//! | the atomic specification | a state, and a function that applies an operation to it |
+//! | the most parallel client | the executions in which no call reads a mark |
+//! | more constrained clients | the executions in which calls read marks |
+//!
+//! Deviation: a specification here is sequential, and says what operations return, not which of
+//! them synchronise.
 
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::panic::Location;
-use std::sync::{Arc as Shared, Mutex, PoisonError};
+use std::sync::{Arc as Shared, Mutex, MutexGuard, PoisonError};
 
 use mazurka_core::Access;
-use mazurka_history::{History, MOST_OPERATIONS, OperationId, Verdict};
+use mazurka_history::{History, MOST_OPERATIONS, Recorded, Verdict};
+use mazurka_memory::MemoryOrder;
 
 use crate::builder::Builder;
 use crate::names::Meta;
@@ -28,7 +51,8 @@ use crate::world::{Pending, Place, World, world};
 /// The most threads that call operations.
 const MOST_THREADS: usize = 8;
 
-const KIND: &str = "operation";
+/// What reports call the marks of operations.
+pub(crate) const KIND: &str = "operation";
 
 /// A concurrent object under test, with its sequential specification.
 ///
@@ -56,9 +80,9 @@ const KIND: &str = "operation";
 /// assert!(checked.complete);
 /// ```
 pub struct Object<T, S, O, R> {
-    builder: Builder,
-    make: Make<T>,
-    call: Call<T, O, R>,
+    pub(crate) builder: Builder,
+    pub(crate) make: Make<T>,
+    pub(crate) call: Call<T, O, R>,
     start: S,
     apply: Apply<S, O, R>,
 }
@@ -98,7 +122,7 @@ pub struct Checked {
 /// What orders the operations of different threads.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ordered {
-    /// The end of one before the call of the other.
+    /// The end of one before the call of the other; under a memory model that it happens before.
     ByTime,
     /// Nothing.
     ByThread,
@@ -122,17 +146,37 @@ impl Marks {
         marks
     }
 
-    /// Makes a step that comes after the ends that it comes after.
-    fn call(&self, world: &World, place: Place) {
-        let first = world.cell(&self.0[0], KIND);
-        let all = Access::read(first).over(MOST_THREADS as u32);
-        world.turn(Pending::new(Some(all), (KIND, "call"), place));
+    /// Calls an operation. Returns how many operations of each thread end before.
+    fn call(&self, world: &World, caller: &Caller, called: impl Fn() -> String) -> Vec<usize> {
+        let place = caller.place;
+        if world.memory.is_none() {
+            let first = world.cell(&self.0[0], KIND);
+            let all = Access::read(first).over(MOST_THREADS as u32);
+            world.turn(Pending::new(Some(all), (KIND, "call"), place));
+            world.note(called);
+            return caller.ended().to_vec();
+        }
+        let mut seen = vec![0; caller.threads];
+        for other in (0..caller.threads).filter(|&other| other != caller.number) {
+            let cell = world.cell(&self.0[other], KIND);
+            let pending = Pending::new(Some(Access::read(cell)), (KIND, "call"), place);
+            seen[other] = world.look(cell, MemoryOrder::Acquire, pending) as usize;
+            world.note(&called);
+        }
+        seen
     }
 
-    /// Makes a step that ends an operation of a thread.
-    fn end(&self, world: &World, thread: usize, place: Place) {
-        let mark = Access::write(world.cell(&self.0[thread], KIND));
-        world.turn(Pending::new(Some(mark), (KIND, "end"), place));
+    /// Ends an operation of a thread, of which so many have ended then.
+    fn end(&self, world: &World, caller: &Caller, ended: usize) {
+        let cell = world.cell(&self.0[caller.number], KIND);
+        let pending = Pending::new(Some(Access::write(cell)), (KIND, "end"), caller.place);
+        match world.memory {
+            None => {
+                world.turn(pending);
+                caller.ended()[caller.number] = ended;
+            }
+            Some(_) => world.write_value(cell, MemoryOrder::Release, ended as i64, pending),
+        }
     }
 }
 
@@ -186,8 +230,9 @@ where
 
     /// Explores threads that call these operations. Panics if a history is not linearizable: no
     /// order of its operations explains their results and puts each one that ended before another
-    /// was called before that one. Under a memory model weaker than sequential consistency only
-    /// operations of one thread are ordered.
+    /// was called before that one. Under a memory model weaker than sequential consistency it is
+    /// one whose end happens before the call, by what the object does or by what some client could
+    /// do.
     ///
     /// ```should_panic
     /// use mazurka_rt::Object;
@@ -295,9 +340,12 @@ where
         let (start, apply) = (self.start.clone(), self.apply.clone());
         let summary = self.builder.check(move || {
             let history = client.run();
+            // The threads of the client are the first that the first thread has started.
+            let thread = |number| format!("0.{number}");
+            let told = || history.chart(thread) + &history.tell(thread);
             let since = match history.linearize(&start, &*apply) {
                 Verdict::Order(_) => return,
-                Verdict::Undecided => panic!("too many orders to tell\n{history}"),
+                Verdict::Undecided => panic!("too many orders to tell\n{}", told()),
                 Verdict::Impossible { since } => since,
             };
             let what = match ordered {
@@ -305,7 +353,8 @@ where
                 Ordered::ByThread => "sequentially consistent",
             };
             let name = &history.operation(since).name;
-            panic!("not {what}: nothing explains the result of {name:?}\n{history}");
+            let told = told();
+            panic!("not {what}: nothing explains the result of {name:?}\n{told}");
         });
         Checked {
             clients: 1,
@@ -334,69 +383,73 @@ where
     fn run(&self) -> History<O, R> {
         let marks = Marks::new(self.place);
         let object = Arc::new((self.make)());
-        let history = Shared::new(Mutex::new(History::new()));
+        let ended = Shared::new(Mutex::new([0; MOST_THREADS]));
         let running = (0..self.threads.len()).map(|number| {
-            let one = Caller {
+            let caller = Caller {
                 number,
-                marks: marks.clone(),
-                history: history.clone(),
-                ordered: self.ordered,
+                threads: self.threads.len(),
+                marks: Some(marks.clone()).filter(|_| self.ordered == Ordered::ByTime),
+                ended: ended.clone(),
                 place: self.place,
             };
             let (threads, call) = (self.threads.clone(), self.call.clone());
             let object = object.clone();
             thread::spawn(move || {
-                for operation in &threads[number] {
-                    one.operation(operation, || call(&object, operation));
-                }
+                let operations = threads[number].iter().enumerate();
+                let made = operations.map(|(at, operation)| {
+                    caller.operation(at, operation, || call(&object, operation))
+                });
+                made.collect::<Vec<_>>()
             })
         });
         let running: Vec<_> = running.collect();
-        for one in running {
-            if let Err(panic) = one.join() {
-                std::panic::resume_unwind(panic);
-            }
-        }
-        let mut history = history.lock().unwrap_or_else(PoisonError::into_inner);
-        std::mem::take(&mut *history)
+        let made = running.into_iter().map(|one| match one.join() {
+            Ok(made) => made,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        History::of_processes(made.collect()).expect("operations were counted")
     }
 }
 
 /// A thread that calls operations.
-struct Caller<O, R> {
+struct Caller {
     number: usize,
-    marks: Arc<Marks>,
-    history: Shared<Mutex<History<O, R>>>,
-    ordered: Ordered,
+    /// The number of threads.
+    threads: usize,
+    /// None if only operations of one thread are ordered.
+    marks: Option<Arc<Marks>>,
+    /// How many operations of each thread have ended, in interleavings.
+    ended: Shared<Mutex<[usize; MOST_THREADS]>>,
     place: Place,
 }
 
-impl<O: Clone + Debug, R: Debug> Caller<O, R> {
-    /// Calls an operation, and keeps that in the history.
-    fn operation(&self, operation: &O, call: impl FnOnce() -> R) {
-        let timed =
-            world().filter(|world| self.ordered == Ordered::ByTime && world.memory.is_none());
-        if let Some(world) = timed {
-            self.marks.call(world, self.place);
-            world.note(|| format!("{operation:?}"));
-        }
-        let id = self.called(operation, timed.is_some());
+impl Caller {
+    /// Calls an operation, and writes down what it returned and what comes before it.
+    fn operation<O: Clone + Debug, R: Debug>(
+        &self,
+        at: usize,
+        operation: &O,
+        call: impl FnOnce() -> R,
+    ) -> Recorded<O, R> {
+        let marked = world().zip(self.marks.as_deref());
+        let before = match marked {
+            None => Vec::new(),
+            Some((world, marks)) => marks.call(world, self, || format!("{operation:?}")),
+        };
         let result = call();
-        if let Some(world) = timed {
-            self.marks.end(world, self.number, self.place);
+        if let Some((world, marks)) = marked {
+            marks.end(world, self, at + 1);
             world.note(|| format!("{operation:?} returns {result:?}"));
         }
-        let mut history = self.history.lock().unwrap_or_else(PoisonError::into_inner);
-        history.end(id, result);
+        Recorded {
+            name: operation.clone(),
+            result,
+            before,
+        }
     }
 
-    fn called(&self, operation: &O, timed: bool) -> OperationId {
-        let mut history = self.history.lock().unwrap_or_else(PoisonError::into_inner);
-        let process = self.number;
-        let called = history.call_after(process, operation.clone(), |_, earlier| {
-            timed || earlier.process == process
-        });
-        called.expect("operations were counted")
+    fn ended(&self) -> MutexGuard<'_, [usize; MOST_THREADS]> {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -10,7 +10,8 @@ use mazurka_core::record::{
 use mazurka_core::{Counts, Kind, Scope, StopReason, Verdict};
 
 use crate::report::{About, Report};
-use crate::say;
+use crate::version::without_version;
+use crate::{say, weak};
 
 /// The line in a place such as `src/lib.rs:7:5`.
 fn line_of(place: &str) -> usize {
@@ -27,10 +28,8 @@ pub(crate) fn record(report: &Report, executions: u64, about: &About) -> Record 
         true => Kind::Failure,
         false => Kind::Deadlock,
     };
-    let model = report
-        .replay
-        .split_once(": ")
-        .map(|(model, _)| model.to_owned());
+    let replay = without_version(&report.replay).unwrap_or_default();
+    let model = weak::split(replay).map(|(memory, _)| memory.to_string());
     let steps = report.rows().into_iter().map(|row| Step {
         process: row.thread,
         outcomes: Vec::new(),

@@ -11,6 +11,7 @@ use crate::inputs::{self, Input};
 use crate::record::record;
 use crate::simulate::{RecordedStep, Simulator};
 use crate::verdict;
+use crate::version::with_version;
 use crate::world::{Inner, Place, Until};
 
 /// The call that asked for the exploration.
@@ -138,11 +139,17 @@ pub(crate) fn differ(
         let marked = racing.map_or(Vec::new(), |pairs| pairs[at].to_vec());
         let lines = lines(simulator, schedule, &marked);
         let inputs = simulator.inner(|inner| inputs::collect(inner));
-        let replay = inputs::join(schedule, &inputs, &facts::needed(simulator, schedule));
+        let replay = replay_of(simulator, schedule, &inputs);
         let _ = writeln!(text, "\n{}, by `{replay}`:", runs[at].0);
         table(&lines, &mut text);
     }
     text
+}
+
+/// Returns the text that replays a schedule.
+fn replay_of(simulator: &Simulator, schedule: &Schedule, inputs: &[Input]) -> String {
+    let facts = facts::needed(simulator, schedule);
+    with_version(&inputs::join(schedule, inputs, &facts))
 }
 
 /// A run with two steps in the other order may make so many steps to its end.
@@ -390,7 +397,7 @@ impl Report {
             (_, false) => " (●: their order matters)",
         };
         Self {
-            replay: inputs::join(schedule, &inputs, &facts::needed(simulator, schedule)),
+            replay: replay_of(simulator, schedule, &inputs),
             what,
             steps,
             weak: Vec::new(),

@@ -2,12 +2,14 @@
 //! (`explore/src/algorithms/random.rs`) or by priorities (`pct.rs` there).
 //!
 //! A thread that spins is suspended (spin.rs), so a thread of high priority cannot starve the one
-//! it waits for.
+//! it waits for. All cores draw (batches.rs).
 
 use std::ops::ControlFlow;
 use std::panic::Location;
 use std::process::Termination;
 use std::rc::Rc;
+use std::sync::Arc as Shared;
+use std::time::Instant;
 
 use mazurka_core::{Bound, Execution, Kinds, Limits, Random, Schedule, StopReason};
 use mazurka_explore::{
@@ -16,6 +18,7 @@ use mazurka_explore::{
 
 use mazurka_memory::Drawing;
 
+use crate::batches::{Batch, Met};
 use crate::builder::{Builder, Summary};
 use crate::check::test_body;
 use crate::check::{Orders, WeakOrder, fail, persevere};
@@ -82,7 +85,7 @@ impl Builder {
         &self,
         f: F,
         executions: u64,
-        picker: impl Picker + Clone,
+        picker: impl Picker + Clone + Sync,
         depth: Option<usize>,
     ) -> Summary
     where
@@ -98,39 +101,47 @@ impl Builder {
             return self.check(f);
         }
         let most = self.max_executions.unwrap_or(u64::MAX).min(executions);
-        let body = test_body(f);
-        let explore = || {
-            self.under_model(
+        let f = Shared::new(f);
+        let start = Instant::now();
+        let batch = |batch: &Batch| {
+            let f = f.clone();
+            let body = test_body(move || f());
+            let one = Self {
+                seed: batch.seed,
+                max_executions: Some(batch.executions),
+                drawn: Some(batch.before),
+                ..self.after(start.elapsed())
+            };
+            one.under_model(
                 |this, orders| {
-                    this.draw(
-                        body.clone(),
-                        (most, executions),
-                        picker.clone(),
-                        (orders, &about),
-                    )
+                    let picker = picker.clone();
+                    this.draw(body.clone(), batch.executions, picker, (orders, &about))
                 },
                 |this, memory| {
-                    let drawing = Self {
-                        max_executions: Some(most),
-                        ..this.clone()
-                    };
-                    let random = Random::new(self.seed);
+                    let random = Random::new(this.seed);
                     let drawn = match depth {
                         None => Drawing::from(random),
                         Some(depth) => Drawing::by_priorities(random, depth),
                     };
-                    drawing.check_weakly(body.clone(), memory, Some(drawn), &about)
+                    this.check_weakly(body.clone(), memory, Some(drawn), &about)
                 },
             )
         };
-        at_caller(explore)
+        at_caller(|| {
+            let mut summary = self.in_batches(most, batch);
+            if summary.executions == most && most < executions {
+                summary.bounds.push(Bound::MaxExecutions(most));
+            }
+            summary.bounds = self.as_asked(summary.bounds);
+            self.say(summary)
+        })
     }
 
-    /// Draws interleavings: at most so many of those that were asked for.
+    /// Draws interleavings: so many.
     fn draw(
         &self,
         body: Rc<dyn Fn()>,
-        (most, executions): (u64, u64),
+        most: u64,
         picker: impl Picker,
         (orders, about): (&Orders, &report::About),
     ) -> Result<Summary, WeakOrder> {
@@ -141,38 +152,31 @@ impl Builder {
         let mut walks = Walks::new(picker, random, Some(most))
             .program_chooses()
             .ends_at_bound();
-        let found = self.walk(&mut simulator, &mut walks)?;
+        let mut met = Met::default();
+        let found = self.walk(&mut simulator, &mut walks, &mut met)?;
         if found.stopped == StopReason::Certain {
             (simulator.searching, simulator.switches) = (false, false);
             simulator.inner(|inner| inner.lottery = None);
             let schedule = Schedule::from_run(simulator.events(), simulator.processes());
             let failure = simulator.failing().map(Violation::Failure);
             let violation = failure.unwrap_or_else(|| report::deadlock(&mut simulator, &schedule));
-            fail(
-                &mut simulator,
-                &schedule,
-                &violation,
-                walks.begun().max(1),
-                about,
-            );
+            let begun = self.drawn.unwrap_or(0) + walks.begun().max(1);
+            fail(&mut simulator, &schedule, &violation, begun, about);
         }
-        let mut bounds = self.as_asked(found.bounds);
         // A closure without steps has one execution, and all that are drawn are this one.
         let done = match found.counts.steps {
-            0 if bounds.is_empty() => most,
+            0 if found.bounds.is_empty() => most,
             _ => walks.begun(),
         };
-        if most == done && done < executions {
-            bounds.push(Bound::MaxExecutions(done));
-        }
-        Ok(self.say(Summary {
+        Ok(Summary {
             executions: done,
-            bounds,
+            bounds: found.bounds,
             random: true,
+            met,
             no_weak_ordering_met: orders.are_watched(),
             weak_refused: orders.refused(),
             ..simulator.inner(|inner| Summary::new(inner))
-        }))
+        })
     }
 
     /// Makes the walks. If something is learned that should have been known from the start, the
@@ -181,6 +185,7 @@ impl Builder {
         &self,
         simulator: &mut Simulator,
         walks: &mut Walks<L>,
+        met: &mut Met,
     ) -> Result<Findings, WeakOrder> {
         let search = Search {
             algorithm: WalkOn::new(walks),
@@ -191,6 +196,6 @@ impl Builder {
             goal: Goal::Violation(Kinds::FAULTS),
         };
         let go_on = &mut |_: &_| ControlFlow::Continue(());
-        persevere(simulator, |simulator| search.run(simulator, go_on, &mut ()))
+        persevere(simulator, |simulator| search.run(simulator, go_on, met))
     }
 }

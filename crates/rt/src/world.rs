@@ -167,6 +167,8 @@ pub(crate) enum Life {
     Ended,
     /// The main thread has panicked.
     Failed,
+    /// It has stopped for good, and keeps what it holds.
+    Stopped,
     /// The thread has made more decisions about inputs than `max_decisions` allows, and is stopped.
     #[cfg(feature = "symbolic")]
     Lost,
@@ -212,6 +214,8 @@ pub(crate) struct ThreadState {
     pub destroys: Option<usize>,
     /// What it asks the graph engine for, under a memory model.
     pub asking: Asking,
+    /// It may stop for good at any step, since this place asks for that.
+    pub stops: Option<Place>,
 }
 
 /// Indices into `ThreadState::cells`.
@@ -416,8 +420,16 @@ impl World {
     /// Suspends the current thread, which has announced its next operation.
     #[inline]
     pub fn suspend(&self, pending: Pending) {
-        if self.inner.borrow().given_up.is_some() {
+        let (given_up, stops) = {
+            let inner = self.inner.borrow();
+            let stops = inner.threads[inner.current.index()].stops;
+            (inner.given_up.is_some(), stops)
+        };
+        if given_up {
             return self.last_step(pending);
+        }
+        if let Some(place) = stops {
+            self.may_stop(place);
         }
         let yielder = self.announce(pending);
         // SAFETY: the yielder lives on the stack of the coroutine that this is called from.
@@ -570,7 +582,7 @@ impl Inner {
         };
         match thread.life {
             Life::Unborn => Status::Unborn,
-            Life::Ended => Status::Ended,
+            Life::Ended | Life::Stopped => Status::Ended,
             Life::Failed => Status::Failed,
             #[cfg(feature = "symbolic")]
             Life::Lost => Status::Lost,

@@ -50,6 +50,54 @@ fn races_have_both_places() {
 }
 
 #[test]
+fn races_say_which_order_is_missing() {
+    if !has_compiler() {
+        return;
+    }
+    let missing = |declarations: &str, one: &str, other: &str| {
+        let found = two(declarations, one, other, "");
+        let [race] = &found.failures[..] else {
+            panic!("{found:?}");
+        };
+        let words = race
+            .split("orders the two: ")
+            .nth(1)
+            .expect("what is missing");
+        words.split(" @").next().unwrap_or_default().to_owned()
+    };
+    assert_eq!(
+        missing("int x;", "x = 1;", "x = 2;"),
+        "no lock, join or atomic access stands between them"
+    );
+    let handed = |store: &str, load: &str| {
+        let write = format!("x = 1;\natomic_store_explicit(&flag, 1, memory_order_{store});");
+        let read = format!("if (atomic_load_explicit(&flag, memory_order_{load}))\nx = 2;");
+        missing("int x; atomic_int flag;", &write, &read)
+    };
+    let [store, load] = [
+        "the store of `flag` in f (t.c:4) has to release",
+        "the load of `flag` in g (t.c:7) has to acquire",
+    ];
+    assert_eq!(handed("relaxed", "acquire"), store);
+    assert_eq!(handed("release", "relaxed"), load);
+    assert_eq!(handed("relaxed", "relaxed"), format!("{store}, and {load}"));
+    let locks =
+        "int x; pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER, n = PTHREAD_MUTEX_INITIALIZER;";
+    let locked =
+        |lock: &str| format!("pthread_mutex_lock(&{lock}); x++; pthread_mutex_unlock(&{lock});");
+    // Which access is named first depends on how the compiler lays the code out.
+    let either = |found: String, one: &str, other: &str| {
+        let words = |a: &str, b: &str| format!("{a} is held at the first, {b} at the second");
+        assert!(
+            [words(one, other), words(other, one)].contains(&found),
+            "{found}"
+        );
+    };
+    either(missing(locks, &locked("m"), "x = 2;"), "`m`", "no lock");
+    either(missing(locks, &locked("m"), &locked("n")), "`m`", "`n`");
+}
+
+#[test]
 fn deadlocks_and_lost_wakeups_are_found() {
     if !has_compiler() {
         return;

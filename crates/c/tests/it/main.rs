@@ -5,6 +5,7 @@ mod counts;
 mod findings;
 mod found;
 mod memory;
+mod orders;
 mod races;
 mod random;
 mod support;

@@ -84,6 +84,35 @@ fn values_that_are_not_known_are_all_tried() {
     assert!(found.says("assertion `x != 2` failed"), "{found:?}");
 }
 
+/// The types with few values need no range.
+#[test]
+fn all_values_of_a_small_type_are_tried() {
+    if !has_compiler() {
+        return;
+    }
+    let source = format!(
+        "{HEAD}unsigned char __VERIFIER_nondet_uchar(void);\n\
+         int main(void) {{ int n = __VERIFIER_nondet_uchar(); assert(n * n != 49); return 0; }}"
+    );
+    let found = explore("t.c", &source, How::default());
+    assert_eq!(found.executions, 256, "{found:?}");
+    assert!(found.says("assertion `n * n != 49` failed"), "{found:?}");
+}
+
+#[test]
+fn names_of_cxx_are_those_of_the_source() {
+    if !has_compiler() {
+        return;
+    }
+    let source = "#include <thread>\nnamespace bank {\n\
+        struct Account { int balance = 0; __attribute__((noinline)) void pay(int by) { balance += by; } };\n\
+        Account account; }\n\
+        int main() { std::thread t([] { bank::account.pay(1); }); bank::account.pay(2); t.join(); }\n";
+    let found = explore("bank.cpp", source, How::default());
+    let words = "data race on `bank::account`: it is read in bank::Account::pay (bank.cpp:3)";
+    assert!(found.says(words), "{found:?}");
+}
+
 #[test]
 fn a_program_in_cxx_works() {
     if !has_compiler() {

@@ -138,7 +138,7 @@ fn text(program: &Program) -> String {
     );
     for at in 0..VARIABLES {
         let kind = if plain(at) { "int" } else { "atomic_int" };
-        text += &format!("static {kind} x{at};\n");
+        text += &format!("{kind} x{at};\n");
     }
     for (number, ops) in program.threads.iter().enumerate() {
         text += &format!("static void *t{number}(void *p) {{ int r = 0;\n");

@@ -120,12 +120,13 @@ fn all(cases: &[Case], workers: usize, work: impl Fn(&Case) -> Outcome + Sync) -
 /// Checks one model in a process of its own: what it takes, or breaks, is its own.
 fn one(mazurka: &Path, folder: &Path, case: &Case) -> Outcome {
     let start = Instant::now();
-    let file = folder.join(&case.file);
+    // A name that begins with `-` is no flag.
+    let file = Path::new(".").join(folder).join(&case.file);
     let child = Command::new(mazurka)
         .arg("check")
-        .args(&case.flags)
-        .args(["--format=json", "--quiet", "--jobs=1", "--"])
         .arg(&file)
+        .args(&case.flags)
+        .args(["--format=json", "--quiet", "--jobs=1"])
         .stdin(Stdio::null())
         .output();
     let (found, problem) = match child {
@@ -135,6 +136,7 @@ fn one(mazurka: &Path, folder: &Path, case: &Case) -> Outcome {
         },
         Err(error) => (None, Some(format!("cannot start `mazurka check`: {error}"))),
     };
+    let shown = file.strip_prefix(".").unwrap_or(&file).display();
     let flags: String = case.flags.iter().map(|flag| format!(" {flag}")).collect();
     Outcome {
         name: case.name.clone(),
@@ -142,7 +144,7 @@ fn one(mazurka: &Path, folder: &Path, case: &Case) -> Outcome {
         found,
         problem,
         seconds: start.elapsed().as_secs_f64(),
-        command: format!("mazurka check {}{flags}", file.display()),
+        command: format!("mazurka check {shown}{flags}"),
     }
 }
 

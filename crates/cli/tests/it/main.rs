@@ -37,6 +37,7 @@ mod sampling;
 mod schemas;
 mod snapshots;
 mod step;
+mod suites;
 mod support;
 mod symbolic;
 mod synchronise;

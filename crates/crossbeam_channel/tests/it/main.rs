@@ -461,3 +461,88 @@ fn random_programs_behave_as_with_the_channels_of_std() {
     }
     assert!(deadlocks > 0, "the generator makes programs that deadlock");
 }
+
+/// `ready` names an operation that is possible and leaves it to be made.
+#[test]
+fn ready_names_what_is_possible() {
+    for capacity in [0, 1] {
+        let (found, deadlock) = outcomes(move || {
+            let (a, from_a) = bounded(capacity);
+            let (b, from_b) = bounded(capacity);
+            thread::spawn(move || a.send(1));
+            thread::spawn(move || b.send(2));
+            let receivers = [from_a, from_b];
+            let mut select = Select::new();
+            for receiver in &receivers {
+                select.recv(receiver);
+            }
+            let index = select.ready();
+            (index, receivers[index].try_recv().ok())
+        });
+        let expected = vec![(0, Some(1)), (1, Some(2))];
+        assert_eq!((found, deadlock), (expected, false), "capacity {capacity}");
+    }
+}
+
+/// Another receiver may come between.
+#[test]
+fn what_was_ready_may_be_gone() {
+    for capacity in [0, 1] {
+        let (found, deadlock) = outcomes(move || {
+            let (s, r) = bounded(capacity);
+            let other = r.clone();
+            let sender = thread::spawn(move || s.send(1).is_ok());
+            let other = thread::spawn(move || other.try_recv().is_ok());
+            let mut select = Select::new();
+            select.recv(&r);
+            let ready = select.ready_timeout(Duration::from_secs(1)).is_ok();
+            let mine = ready.then(|| r.try_recv().is_ok());
+            let other = other.join().unwrap();
+            drop(r);
+            sender.join().unwrap();
+            (mine, other)
+        });
+        let all = [
+            (None, false),
+            (None, true),
+            (Some(false), true),
+            (Some(true), false),
+        ];
+        assert_eq!(
+            (found, deadlock),
+            (all.to_vec(), false),
+            "capacity {capacity}"
+        );
+    }
+}
+
+#[test]
+fn nothing_is_ready() {
+    let (found, deadlock) = outcomes(|| {
+        let (s, r) = bounded::<u32>(0);
+        let mut select = Select::new();
+        select.send(&s);
+        select.recv(&r);
+        let before = select.try_ready().is_ok();
+        drop(select);
+        drop(s);
+        let mut select = Select::new();
+        select.recv(&r);
+        (before, select.try_ready(), select.ready())
+    });
+    // Without senders a receive need not wait: it fails.
+    assert_eq!((found, deadlock), (vec![(false, Ok(0), 0)], false));
+    // Two threads that only look never meet.
+    let (found, deadlock) = outcomes(|| {
+        let (s, r) = bounded::<u32>(0);
+        let other = thread::spawn(move || {
+            let mut select = Select::new();
+            select.send(&s);
+            select.ready()
+        });
+        let mut select = Select::new();
+        select.recv(&r);
+        (select.ready(), other.join().unwrap())
+    });
+    assert_eq!((found, deadlock), (vec![], true));
+}

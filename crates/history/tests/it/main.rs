@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use mazurka_history::{History, Operation, OperationId, Verdict};
+use mazurka_history::{History, Operation, OperationId, Recorded, Verdict};
 
 /// A sequence of numbers that is the same every time (Steele, Lea, Flood, OOPSLA 2014).
 struct Numbers(u64);
@@ -266,4 +266,78 @@ fn many_operations_are_decided_or_said_to_be_too_many() {
     history.end(pop, Some(99));
     let verdict = history.linearize(&State::new(), |s, name| apply(Kind::Stack, s, name));
     assert_eq!(verdict, Verdict::Undecided);
+}
+
+/// What the processes have written down, put together, is the history that a clock has seen.
+#[test]
+fn processes_write_down_the_same_history() {
+    let (mut yes, mut no) = (0, 0);
+    for seed in 0..2_000 {
+        let mut numbers = Numbers(seed);
+        let kind = KINDS[numbers.below(KINDS.len())];
+        let mut clock = History::new();
+        let mut written: [Vec<Recorded<Name, Answer>>; 3] = Default::default();
+        let mut open: [Option<(OperationId, Recorded<Name, Answer>)>; 3] = Default::default();
+        let mut state = State::new();
+        for _ in 0..4 + numbers.below(9) {
+            let process = numbers.below(3);
+            if let Some((id, one)) = open[process].take() {
+                clock.end(id, one.result);
+                written[process].push(one);
+                continue;
+            }
+            let name = match numbers.below(2) {
+                0 => Name::Put(numbers.below(3)),
+                _ => Name::Take,
+            };
+            let right = apply(kind, &mut state, &name);
+            let result = match numbers.below(8) {
+                0 => right.map(|value| value ^ 1),
+                _ => right,
+            };
+            let before = written.iter().map(Vec::len).collect();
+            let id = clock.call(process, name).expect("few operations");
+            open[process] = Some((
+                id,
+                Recorded {
+                    name,
+                    result,
+                    before,
+                },
+            ));
+        }
+        for process in 0..3 {
+            if let Some((id, one)) = open[process].take() {
+                clock.end(id, one.result);
+                written[process].push(one);
+            }
+        }
+        let together = History::of_processes(written.to_vec()).expect("few operations");
+        let decide = |history: &History<Name, Answer>| {
+            let verdict = history.linearize(&State::new(), |s, name| apply(kind, s, name));
+            matches!(verdict, Verdict::Order(_))
+        };
+        let right = decide(&clock);
+        assert_eq!(
+            decide(&together),
+            right,
+            "{seed} {kind:?}\n{clock}\n{together}"
+        );
+        // The same operations are told, each after the same ones, in any order.
+        let sentences = |history: &History<Name, Answer>| {
+            let text = history.tell(|process| process.to_string());
+            let lines = text.lines().map(|line| {
+                let words = line.split([' ', ',']).map(ToOwned::to_owned);
+                let mut words: Vec<String> = words.collect();
+                words.sort();
+                words
+            });
+            let mut lines: Vec<Vec<String>> = lines.collect();
+            lines.sort();
+            lines
+        };
+        assert_eq!(sentences(&together), sentences(&clock), "{seed}");
+        (yes, no) = if right { (yes + 1, no) } else { (yes, no + 1) };
+    }
+    assert!(yes > 400 && no > 100, "{yes} {no}");
 }

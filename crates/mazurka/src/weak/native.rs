@@ -20,6 +20,7 @@ use mazurka_memory::{
 };
 use rustc_hash::FxHashSet;
 
+use super::missing::missing;
 use super::search::Answer;
 use super::tell::{Misfit, Walk};
 use super::unknowns::before;
@@ -465,19 +466,21 @@ fn told(
             }
             Failure::Race { loc, first, second } => {
                 let mut run = run.clone();
-                let mut sides = Vec::new();
+                let (mut sides, mut places) = (Vec::new(), Vec::new());
                 for (thread, index) in [first, second] {
                     let at = walk.made.get(&(thread.0, index)).copied();
                     if let Some(step) = at.and_then(|at| run.steps.get_mut(at - 1)) {
                         step.racing = true;
                         sides.push(format!("`{}` (line {})", step.label, step.line));
+                        places.extend(at.map(|at| at - 1));
                     }
                 }
                 let name = program.name_of(loc);
                 let sides = sides.join(" and ");
+                let missing = missing(&run.steps, &places);
                 witnesses.push(Witness {
                     message: format!(
-                        "data race on `{name}`: {sides}, and no synchronisation orders the two"
+                        "data race on `{name}`: {sides}, and no synchronisation orders the two{missing}"
                     ),
                     ..unexplained(Kind::Failure, vec![run])
                 });

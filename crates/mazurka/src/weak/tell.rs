@@ -18,6 +18,7 @@ use mazurka_memory::{
 };
 use rustc_hash::FxHashMap;
 
+use super::missing::missing;
 use super::unknowns::before;
 use crate::evidence::enumerate;
 use crate::replay::{ReplayProblem, same_steps};
@@ -639,7 +640,7 @@ impl Told {
                 _ => None,
             });
         let mut run = self.run.clone();
-        let mut lines = Vec::new();
+        let (mut lines, mut places) = (Vec::new(), Vec::new());
         let mut name = String::new();
         if let Some((Loc(cell), first, second)) = race {
             name = self.machine.cell_name(cell);
@@ -648,16 +649,18 @@ impl Told {
                 if let Some(step) = at.and_then(|at| run.steps.get_mut(at - 1)) {
                     step.racing = true;
                     lines.push(step.line);
+                    places.extend(at.map(|at| at - 1));
                 }
             }
         }
+        let missing = missing(&run.steps, &places);
         // In a program of several files the steps say where they stand.
         let one_file = !self.machine.code().source().contains(MARK);
         let place = lines.last().filter(|_| one_file);
         let place = place.map(|&line| self.line(line));
         Witness {
             message: format!(
-                "data race on `{name}`: two accesses of different processes, one of them a write, and nothing orders them"
+                "data race on `{name}`: two accesses of different processes, one of them a write, and nothing orders them{missing}"
             ),
             place,
             ..witness(Kind::Failure, vec![run])

@@ -11,7 +11,7 @@ use mazurka_parking_lot::{
     RwLockReadGuard, RwLockWriteGuard, const_mutex,
 };
 use mazurka_rt::sync::Arc;
-use mazurka_rt::{Builder, model, thread};
+use mazurka_rt::{Builder, Memory, model, thread};
 
 /// Returns everything that a closure can return, and the number of deadlocks.
 fn outcomes<T: Ord + Clone + Debug + 'static>(
@@ -257,4 +257,34 @@ fn everything_works_outside_a_model() {
         assert!(COUNT.try_lock_for(Duration::from_millis(1)).is_none());
         assert_eq!(MutexGuard::leak(count), &1);
     });
+}
+
+/// A thread that looks sees every state of a `Once`.
+#[test]
+fn the_state_of_a_once() {
+    use mazurka_parking_lot::OnceState;
+    for memory in [Memory::Sc, Memory::Rc11] {
+        let found = Builder::new().memory(memory).outcomes(|| {
+            let once = Arc::new(Once::new());
+            let other = once.clone();
+            let other = thread::spawn(move || {
+                let run = || other.call_once(|| panic!("it fails"));
+                _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
+                other.call_once_force(|_| ());
+            });
+            let seen = once.state();
+            other.join().unwrap();
+            assert!(once.state().done());
+            seen
+        });
+        let mut states = found.results;
+        states.sort_by_key(|state| *state as u8);
+        let all = [
+            OnceState::New,
+            OnceState::Poisoned,
+            OnceState::InProgress,
+            OnceState::Done,
+        ];
+        assert_eq!(states, all, "{memory}");
+    }
 }

@@ -176,17 +176,7 @@ macro_rules! guard {
             }
         }
 
-        impl<T: ?Sized + fmt::Debug> fmt::Debug for $guard<'_, T> {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                (**self).fmt(f)
-            }
-        }
-
-        impl<T: ?Sized + fmt::Display> fmt::Display for $guard<'_, T> {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                (**self).fmt(f)
-            }
-        }
+        crate::shown_as_content!($guard);
     };
     (mut $guard:ident) => {
         guard!($guard);

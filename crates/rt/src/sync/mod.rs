@@ -29,6 +29,8 @@ pub(crate) use lock::wakes_by;
 pub use mutex::{Mutex, MutexGuard};
 #[allow(deprecated)]
 pub use once::ONCE_INIT;
+#[doc(hidden)]
+pub use once::OnceStage;
 pub use once::{Once, OnceState};
 pub use once_lock::OnceLock;
 pub use rwlock::{RwLock, RwLockReadGuard, RwLockWriteGuard};

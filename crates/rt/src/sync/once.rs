@@ -48,6 +48,19 @@ impl OnceState {
     }
 }
 
+/// How far a [`Once`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnceStage {
+    /// No function has run.
+    New,
+    /// A function panicked.
+    Poisoned,
+    /// A function runs.
+    Running,
+    /// A function has run.
+    Done,
+}
+
 /// A `Once` that has run nothing yet.
 #[allow(clippy::declare_interior_mutable_const)]
 #[deprecated(note = "use `Once::new()` instead, as with std")]
@@ -215,6 +228,37 @@ impl Once {
         inner.saw(cell, wakes::CONTENT);
         inner.clocks.acquire(current, cell);
         inner.cells[cell as usize].flag == DONE
+    }
+
+    /// How far it is; none outside a model, where std does not tell.
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn stage(&self) -> Option<OnceStage> {
+        let world = world()?;
+        let cell = self.cell(world);
+        let pending = Pending::read(cell, (KIND, "state"), Location::caller());
+        let flag = if world.memory.is_some() {
+            world.read_value(cell, MemoryOrder::Acquire, pending)
+        } else {
+            world.turn(pending);
+            let mut inner = world.inner.borrow_mut();
+            let current = inner.current;
+            inner.saw(cell, wakes::STATE | wakes::CONTENT);
+            inner.clocks.acquire(current, cell);
+            let state = &inner.cells[cell as usize];
+            match state.holder {
+                Some(_) => RUNNING,
+                None => Value::from(state.flag),
+            }
+        };
+        let stage = match flag {
+            RUNNING => OnceStage::Running,
+            _ if flag == Value::from(DONE) => OnceStage::Done,
+            _ if flag == Value::from(POISONED) => OnceStage::Poisoned,
+            _ => OnceStage::New,
+        };
+        world.note(|| format!("{stage:?}"));
+        Some(stage)
     }
 
     /// Waits until a function has run to its end.

@@ -65,7 +65,8 @@ impl Builder {
                 let forbids = self.forbidding(program.body(), way.memory);
                 report.weak.extend(forbids);
             }
-            report.end(explored.executions.max(1), about);
+            let before = self.drawn.unwrap_or(0);
+            report.end(before + explored.executions.max(1), about);
         };
         self.few_decisions(&explored.bounds, explored.executions);
         if self.max_depth.is_none() {
@@ -174,6 +175,7 @@ impl Builder {
             blocked: explored.blocked,
             bounds,
             random,
+            met: explored.met.clone(),
             memory,
             weak_orderings: false,
             ..program.inner(|inner| Summary::new(inner))

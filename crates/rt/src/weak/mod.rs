@@ -384,6 +384,12 @@ impl World {
         read
     }
 
+    /// Reads a location that is no part of what a loop may wait for.
+    pub fn look(&self, cell: u32, order: MemoryOrder, pending: Pending) -> Value {
+        let loc = Loc(cell);
+        self.act(pending, Action::Read { loc, order }, Rule::Nothing)
+    }
+
     /// Writes a location of a primitive.
     pub fn write_value(&self, cell: u32, order: MemoryOrder, value: Value, pending: Pending) {
         let loc = Loc(cell);

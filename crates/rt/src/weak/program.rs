@@ -306,7 +306,7 @@ impl Program for WeakProgram {
         };
         match state.life {
             Life::Unborn => diverged("a thread was not started that was started before".into()),
-            Life::Ended => Action::End,
+            Life::Ended | Life::Stopped => Action::End,
             Life::Failed => Action::Fail(Self::failure(&inner, process)),
             #[cfg(feature = "symbolic")]
             Life::Lost => Action::Discard,

@@ -4,7 +4,8 @@ use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Instant;
 
-use mazurka_core::Bound;
+use mazurka_core::{Bound, Fingerprint, ProcessId};
+use mazurka_memory::graph::Graph;
 use mazurka_memory::schedule::Schedule;
 use mazurka_memory::{
     Drawing, End, Ending, Failure, Found, Memory, ThreadId, Visitor, sample, visit,
@@ -12,6 +13,7 @@ use mazurka_memory::{
 
 use super::inputs::{self, Rivals};
 use super::program::WeakProgram;
+use crate::batches::Met;
 use crate::builder::Builder;
 use crate::report;
 use crate::simulate::Stop;
@@ -43,6 +45,8 @@ pub(crate) struct Explored {
     pub failures: u64,
     pub blocked: u64,
     pub bounds: Vec<Bound>,
+    /// How often each execution was met, if they are drawn.
+    pub met: Met,
 }
 
 /// Looks at each execution.
@@ -52,6 +56,8 @@ struct Watch {
     everything: bool,
     /// Whether two different results end the search.
     compares: bool,
+    /// Whether executions are drawn, and may be met again.
+    draws: bool,
     explored: Explored,
     /// The rounds after which a loop gives up that looked like one that waits for ever.
     rounds: Option<u32>,
@@ -83,6 +89,7 @@ impl Builder {
             let mut watch = Watch {
                 everything: way.everything,
                 compares: way.compares,
+                draws: way.random.is_some(),
                 ..Watch::default()
             };
             program.reset();
@@ -192,6 +199,23 @@ impl Watch {
     }
 }
 
+/// The fingerprint of an execution: of each thread, what it has chosen, and where in the
+/// modification order the write is that each access reads or makes.
+fn fingerprint(graph: &Graph, program: &WeakProgram) -> Fingerprint {
+    let threads = (0..graph.threads()).map(|thread| {
+        let name = program.table.name(ProcessId(thread));
+        let events = graph.thread(ThreadId(thread)).iter();
+        events.fold(name, |print, &slot| {
+            let event = graph.event(slot);
+            print.then(match event.is_access() {
+                true => u64::from(graph.position(event)),
+                false => event.value as u64,
+            })
+        })
+    });
+    threads.fold(Fingerprint::EMPTY, Fingerprint::and)
+}
+
 impl<'p> Visitor<&'p mut WeakProgram> for Watch {
     fn end(&mut self, end: &mut End<'_, &'p mut WeakProgram>) -> ControlFlow<()> {
         match end.ending() {
@@ -225,6 +249,10 @@ impl<'p> Visitor<&'p mut WeakProgram> for Watch {
                     return self.faulty();
                 }
                 self.explored.executions += 1;
+                if self.draws {
+                    let (graph, program) = end.graph_and_program();
+                    self.explored.met.add(fingerprint(graph, program));
+                }
                 let Some(observe) = end.program().observe.clone() else {
                     return ControlFlow::Continue(());
                 };

@@ -1,8 +1,8 @@
 //! Executions under a memory model, told step by step, and their replays.
 //!
-//! A replay is `MODEL: SCHEDULE`, and perhaps `; FACTS` (facts.rs). The number behind a step says
-//! how many newer writes to its location, of steps before it, a read does not see or a write comes
-//! before; of a choice it is the outcome.
+//! A replay is, behind its version, `MODEL: SCHEDULE`, and perhaps `; FACTS` (facts.rs). The number
+//! behind a step says how many newer writes to its location, of steps before it, a read does not
+//! see or a write comes before; of a choice it is the outcome.
 
 use std::fmt::Write;
 
@@ -18,6 +18,7 @@ use super::search::Fault;
 use crate::inputs::Input;
 use crate::report::{self, Line, Report};
 use crate::simulate::RecordedStep;
+use crate::version::with_version;
 use crate::world::{Inner, Life};
 
 /// Splits a replay into its memory model and its schedule, if it has a model.
@@ -36,7 +37,8 @@ fn written(program: &WeakProgram, memory: Memory, schedule: &Schedule) -> String
             .collect(),
     };
     let steps = schedule.0.iter().map(step).collect();
-    format!("{memory}: {}{}", Written(steps), facts::written(program))
+    let facts = facts::written(program);
+    with_version(&format!("{memory}: {}{facts}", Written(steps)))
 }
 
 /// Reads the schedule of a replay.
@@ -131,7 +133,8 @@ impl Teller<'_> {
 
     /// Says what no interleaving does: the step does not see the newest write, or comes before it.
     fn tell_weak(&mut self, event: &Event, last: &Event, what: &str) {
-        if !event.is_access() {
+        // Calls of an object see the ends that they see: that is a choice of the client.
+        if !event.is_access() || what.starts_with(crate::object::KIND) {
             return;
         }
         let newer = self.newer(last);

@@ -73,6 +73,20 @@ fn a_replay_fails_at_once() {
 }
 
 #[test]
+fn a_replay_of_another_version_is_refused() {
+    let schedule = schedule_of(&panic_of(|| model(lost_update)));
+    let by_hand = schedule.strip_prefix("v1 ").expect("a version");
+    assert!(panic_of(|| replay(lost_update, by_hand)).contains("an update was lost"));
+    for other in ["v0", "v2 rc11:"] {
+        let refused = panic_of(|| replay(lost_update, &format!("{other} {by_hand}")));
+        assert!(
+            refused.contains("reads v1: run it with the release"),
+            "{refused}"
+        );
+    }
+}
+
+#[test]
 fn a_replay_where_results_are_compared() {
     let message = panic_of(|| mazurka_rt::assert_deterministic(lost_update));
     let builder = Builder {
@@ -138,7 +152,8 @@ fn a_deadlock_names_threads_locks_and_places() {
     assert!(message.contains("for the Mutex made at"));
     assert!(message.contains("held by thread 0.0 (other) since"));
     assert!(message.contains("held by thread 0 (main) since"));
-    assert_eq!(schedule_of(&message).split(' ').count(), 2);
+    // A version, and two steps.
+    assert_eq!(schedule_of(&message).split(' ').count(), 3);
 }
 
 #[test]
@@ -632,7 +647,7 @@ fn a_folder_has_what_was_found() {
         "{witness:?}"
     );
     assert!(failure.contains(&format!("MAZURKA_REPLAY=\"{}\"", run.schedule)));
-    assert_eq!(run.schedule.split(' ').count(), run.steps.len());
+    assert_eq!(run.schedule.split(' ').count(), 1 + run.steps.len());
     for step in &run.steps {
         assert!(
             failure.contains(&format!("messages.rs:{}:", step.line)),

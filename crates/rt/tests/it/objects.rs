@@ -285,3 +285,87 @@ fn an_operation_that_panics_is_found() {
         assert!(wrong.starts_with("a value\n"), "{wrong}");
     }
 }
+
+/// A number behind a lock of one bit, or without.
+struct Number {
+    value: AtomicUsize,
+    held: AtomicUsize,
+}
+
+/// A thread that is left alone ends its operation, unless it needs another.
+#[test]
+fn a_thread_that_stops_does_not_stop_others() {
+    let number = |locks: bool| {
+        Object::new(
+            || Number {
+                value: AtomicUsize::new(0),
+                held: AtomicUsize::new(0),
+            },
+            move |number: &Number, more: &usize| {
+                if locks {
+                    while number.held.swap(1, SeqCst) == 1 {
+                        mazurka_rt::thread::yield_now();
+                    }
+                    let old = number.value.load(SeqCst);
+                    number.value.store(old + more, SeqCst);
+                    number.held.store(0, SeqCst);
+                    return old;
+                }
+                loop {
+                    let old = number.value.load(SeqCst);
+                    let new = number
+                        .value
+                        .compare_exchange(old, old + more, SeqCst, SeqCst);
+                    if new.is_ok() {
+                        return old;
+                    }
+                }
+            },
+            0,
+            |number: &mut usize, more| std::mem::replace(number, *number + more),
+        )
+        .with(quiet())
+    };
+    let client = [vec![1, 2], vec![3]];
+    for locks in [false, true] {
+        assert!(number(locks).linearizable(client.clone()).complete);
+    }
+    let checked = number(false).no_thread_stuck_while_others_stop(client.clone());
+    assert!(checked.complete && checked.executions > 10, "{checked:?}");
+    let wrong = verdict(|| number(true).no_thread_stuck_while_others_stop(client.clone()));
+    let wrong = wrong.expect_err("the holder stops");
+    assert!(
+        wrong.starts_with("deadlock: no thread can go on"),
+        "{wrong}"
+    );
+    assert!(wrong.contains("stops for good"), "{wrong}");
+}
+
+/// A lock is held, or an operation waits for another.
+#[test]
+fn a_thread_that_waits_for_another_is_stuck() {
+    let wrong = verdict(|| queue().no_thread_stuck_while_others_stop([[Op::Put(1)], [Op::Take]]));
+    let wrong = wrong.expect_err("the holder stops");
+    assert!(wrong.contains("held by thread 0."), "{wrong}");
+    let flag = Object::new(
+        || AtomicUsize::new(0),
+        |flag, op: &Op| match op {
+            Op::Put(value) => flag.store(*value, SeqCst),
+            Op::Take => {
+                while flag.load(SeqCst) == 0 {
+                    mazurka_rt::thread::yield_now();
+                }
+            }
+        },
+        0,
+        |flag: &mut usize, op| match op {
+            Op::Put(value) => *flag = *value,
+            Op::Take => {}
+        },
+    )
+    .with(quiet());
+    let threads = [[Op::Put(1)], [Op::Take]];
+    verdict(|| flag.no_thread_stuck_while_others_stop(threads)).expect_err("it never comes");
+    let alone = [[Op::Put(1)], [Op::Put(2)]];
+    assert!(flag.no_thread_stuck_while_others_stop(alone).complete);
+}

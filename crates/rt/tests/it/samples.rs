@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use mazurka_rt::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use mazurka_rt::sync::{Arc, Mutex, RwLock};
-use mazurka_rt::{Builder, Summary, choose, thread};
+use mazurka_rt::{Builder, Memory, Summary, choose, thread};
 
 /// What the executions of a sampling have written down, one after the other.
 type Log = std::sync::Arc<std::sync::Mutex<Vec<String>>>;
@@ -115,18 +115,78 @@ fn a_seed_finds_the_same_mistake_in_every_version() {
         }
     }
     let expected = [
-        "2: 0.0 0.1 0.1 0.0 0 0 0",
-        "15: 0.0 0.1 0.1 0.0 0 0 0",
-        "2: 0.1 0.0",
-        "15: 0.0 0.1",
-        "2: 0.0 0.1 0.1 0.0 0 0 0",
-        "11: 0.1 0.0 0.0 0.1 0 0 0",
-        "2: 0.0 0.1",
-        "11: 0.1 0.0",
-        "2: 0.0 0.1 0.1 0.0 0 0 0",
-        "13: 0.1 0.0 0.0 0.1 0 0 0",
-        "2: 0.1 0.0",
-        "5: 0.1 0.0",
+        "2: v1 0.0 0.1 0.1 0.0 0 0 0",
+        "15: v1 0.0 0.1 0.1 0.0 0 0 0",
+        "2: v1 0.1 0.0",
+        "15: v1 0.0 0.1",
+        "2: v1 0.0 0.1 0.1 0.0 0 0 0",
+        "11: v1 0.1 0.0 0.0 0.1 0 0 0",
+        "2: v1 0.0 0.1",
+        "11: v1 0.1 0.0",
+        "2: v1 0.0 0.1 0.1 0.0 0 0 0",
+        "13: v1 0.1 0.0 0.0 0.1 0 0 0",
+        "2: v1 0.1 0.0",
+        "5: v1 0.1 0.0",
     ];
     assert_eq!(all, expected);
+}
+
+/// What is drawn does not depend on how many workers draw it.
+#[test]
+fn workers_draw_the_same() {
+    let with = |workers, memory| Builder {
+        workers,
+        memory: Some(memory),
+        quiet: true,
+        ..Builder::default()
+    };
+    for memory in [Memory::Sc, Memory::Rc11] {
+        let drawn = [1, 3].map(|workers| {
+            let log = Log::default();
+            let found = with(workers, memory).check_pct(body(&log), 2500, 3);
+            let mut all = log.lock().unwrap().clone();
+            all.sort();
+            assert_eq!(found.executions, 2500);
+            (
+                all,
+                found.coverage().map(|coverage| coverage.different),
+                found.to_string(),
+            )
+        });
+        assert_eq!(drawn[0], drawn[1], "{memory}");
+    }
+    // The mistake is met by one execution in a thousand or so, hence not in the first batch.
+    let rare = || {
+        let digits: Vec<u32> = (0..3).map(|_| choose(0..12)).collect();
+        assert_ne!(digits, [7, 7, 7]);
+    };
+    let messages = [1, 3].map(|workers| {
+        let sample = |builder: Builder| {
+            let builder = Builder { workers, ..builder };
+            builder.check_random(rare, 100_000)
+        };
+        found(sample, 5)
+    });
+    assert_eq!(messages[0], messages[1]);
+    let after = messages[0].split(':').next().unwrap();
+    assert!(after.parse::<u64>().unwrap() > 1000, "{after}");
+}
+
+/// The estimate of what was not met is right where that is known.
+#[test]
+fn what_was_not_met_is_estimated() {
+    let draw = |values: i64| {
+        let builder = Builder {
+            quiet: true,
+            ..Builder::default()
+        };
+        let found = builder.check_random(move || _ = choose(0..values), 1000);
+        found.coverage().expect("few different executions")
+    };
+    let few = draw(10);
+    assert_eq!((few.different, few.unseen), (10, 0.0));
+    // A value of a thousand is not met by a thousand draws with a chance of 1/e.
+    let many = draw(1000);
+    let missed = 1.0 - many.different as f64 / 1000.0;
+    assert!((many.unseen - missed).abs() < 0.05, "{many:?}");
 }

@@ -307,7 +307,7 @@ fn results_that_differ() {
         error.contains("not deterministic: the result is"),
         "{error}"
     );
-    assert!(error.contains("by `rc11: 0"), "{error}");
+    assert!(error.contains("by `v1 rc11: 0"), "{error}");
     let same = builder().assert_deterministic(|| {
         let x = Arc::new(AtomicU32::new(0));
         let theirs = x.clone();

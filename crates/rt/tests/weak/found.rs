@@ -81,7 +81,7 @@ fn a_message_with_a_flag() {
         assert!(report.contains("● "), "{report}");
         let schedule = report.split("MAZURKA_REPLAY=\"").nth(1).unwrap();
         let schedule = schedule.split('"').next().unwrap().to_owned();
-        assert!(schedule.starts_with("rc11: "), "{schedule}");
+        assert!(schedule.starts_with("v1 rc11: "), "{schedule}");
         let again = catch_unwind(move || replay(move || message(store, load), &schedule));
         let again = again.unwrap_err().downcast::<String>().unwrap();
         assert!(again.contains("data race"), "{again}");

@@ -138,7 +138,7 @@ fn a_failure_has_its_inputs() {
     let schedule = report.split("MAZURKA_REPLAY=\"").nth(1).expect(&report);
     let schedule = schedule.split('"').next().unwrap();
     assert!(
-        schedule.starts_with("rc11: ") && schedule.contains("; 0#0="),
+        schedule.starts_with("v1 rc11: ") && schedule.contains("; 0#0="),
         "{schedule}"
     );
     let again = catch_unwind(|| replay(missed, schedule)).expect_err("it fails again");

@@ -6,6 +6,7 @@ mod figures;
 mod found;
 mod leaks;
 mod mended;
+mod objects;
 mod options;
 mod orderings;
 mod random;

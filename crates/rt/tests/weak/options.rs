@@ -160,7 +160,7 @@ fn random_executions_under_a_model() {
     let by_priority = report(move || _ = quiet(0).check_pct(buffering(Relaxed), 1000, 2));
     for report in [evenly, by_priority] {
         assert!(report.contains("both missed"), "{report}");
-        assert!(report.contains("MAZURKA_REPLAY=\"rc11: "), "{report}");
+        assert!(report.contains("MAZURKA_REPLAY=\"v1 rc11: "), "{report}");
     }
     let passes = quiet(0).memory(Memory::Rc11);
     let summary = passes.check_pct(buffering(SeqCst), 300, 3);

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::common::programs;
-use crate::models::without_operations;
 use mazurka::replay::Recording;
 use mazurka::{Algorithm, Options, Program, Verdict, quietly};
 use mazurka_core::{Kind, Kinds, Limits};
@@ -261,7 +260,7 @@ fn the_objects_of_the_examples_are_what_they_say() {
         let path = format!("{folder}/{}.maz", model.name);
         let text = std::fs::read_to_string(&path).expect("an example");
         for bug in [0, 1] {
-            let plain = without_operations(&written_out(model, &text, bug));
+            let plain = written_out(model, &text, bug);
             let limits = OracleLimits {
                 states: 1_000_000,
                 ..OracleLimits::default()

@@ -250,37 +250,6 @@ fn engines_and_oracle_agree_for_long() {
     agree(messages, MESSAGES, 100_000, programs(20_000));
 }
 
-/// The same program without operations on atomic variables, which the oracle does not know: each
-/// compare-and-exchange is a block of one step that says what it does.
-pub fn without_operations(text: &str) -> String {
-    let line = |line: &str| {
-        if let Some((place, rest)) = line.split_once(".store(") {
-            let (value, behind) = rest.split_once(')').expect("a value");
-            return format!("{place} := {value}{behind}");
-        }
-        let Some((before, rest)) = line.split_once(".compare_exchange(") else {
-            return line.to_owned();
-        };
-        let (values, behind) = rest.split_once(')').expect("two values");
-        let (old, new) = values.split_once(", ").expect("two values");
-        let (before, place) = before.rsplit_once(' ').expect("a place");
-        let exchange = |name: &str| {
-            format!("atomic {{ {name} := {place} == {old}; if {name} {{ {place} := {new} }} }}")
-        };
-        if let Some(before) = before.strip_suffix(" :=") {
-            let (before, name) = before.rsplit_once(' ').expect("a name");
-            return format!("{before} {}{behind}", exchange(name));
-        }
-        if let Some(before) = before.strip_suffix(" =") {
-            let name = before.rsplit(' ').next().expect("a name");
-            return format!("{before} = false; {}{behind}", exchange(name));
-        }
-        format!("{before} atomic {{ if {place} == {old} {{ {place} := {new} }} }}{behind}")
-    };
-    let plain = text.replace("atomic int", "int").replace(".load()", "");
-    plain.lines().map(|text| line(text) + "\n").collect()
-}
-
 /// The models of `examples/` that have a planted bug: the oracle finds nothing without it.
 #[test]
 fn the_planted_bugs_of_the_examples_are_real() {
@@ -307,7 +276,7 @@ fn the_planted_bugs_of_the_examples_are_real() {
                 set: vec![("BUG".to_owned(), bug)],
                 ..Limits::default()
             };
-            let truth = match judge(&without_operations(&text), &limits) {
+            let truth = match judge(&text, &limits) {
                 Answer::Truth(truth) => truth,
                 other => panic!("{name}: {other:?}"),
             };

@@ -1,0 +1,329 @@
+//! Checkpoints: states of the current execution that are kept, to go back to them without running
+//! the program from its start.
+//!
+//! Everything that an execution changes is at fixed addresses, so a checkpoint is a copy: the
+//! writable memory of the program, and of each thread its heap, its two stacks and its state in the
+//! runtime. A coroutine that is suspended is a pointer into one of the stacks. What is on the stack
+//! of a thread that has ended is not kept.
+//!
+//! There is one at the first step, where most programs have started their threads, and one in the
+//! middle of every long part that is run again. Going back further than a checkpoint drops it. The
+//! copies are reused, so that nothing is allocated after a while.
+
+use mazurka_core::{Fingerprint, ProcessId};
+
+use crate::clock::SavedClocks;
+use crate::world::{Cell, Life, Running, Thread, World};
+
+/// So many are kept at most.
+const MOST: usize = 8;
+/// A part that is run again and has so many steps gets one.
+const LONG: usize = 12;
+/// So many bytes may be copied for one, and for the first.
+const LARGE: usize = 1 << 18;
+const LARGE_FIRST: usize = 1 << 22;
+
+/// The checkpoints of the current execution.
+#[derive(Default)]
+pub(crate) struct Checkpoints {
+    /// The machine whose execution it is.
+    owner: u64,
+    /// By their depths.
+    kept: Vec<Checkpoint>,
+    /// Copies that are not in use.
+    spare: Vec<Checkpoint>,
+    /// Whether there must be none: code of the C library that calls the program back would go on
+    /// twice from where it was suspended, with memory of its own.
+    pub forbidden: bool,
+}
+
+/// A state of an execution.
+#[derive(Default)]
+struct Checkpoint {
+    /// How many steps lead there.
+    depth: usize,
+    image: Vec<u8>,
+    threads: Vec<SavedThread>,
+    cells: Vec<(u32, Cell)>,
+    clocks: SavedClocks,
+    keys: Vec<usize>,
+    at_exit: Vec<(usize, usize)>,
+    printed: Vec<u8>,
+    /// None if nothing has been saved.
+    shared: Option<Shared>,
+}
+
+/// What threads share in the runtime.
+#[derive(Clone, Copy)]
+struct Shared {
+    alive: usize,
+    started: u32,
+    exited: bool,
+    finished: bool,
+    in_section: bool,
+    loaded: ProcessId,
+    current: ProcessId,
+    last_child: ProcessId,
+    output: Fingerprint,
+    exit_code: i64,
+}
+
+/// A thread, and what is in its memory.
+struct SavedThread {
+    thread: Thread,
+    heap: Vec<u8>,
+    stack: Vec<u8>,
+    runtime: Vec<u8>,
+}
+
+impl Default for SavedThread {
+    fn default() -> Self {
+        Self {
+            thread: Thread::new(Default::default(), 0),
+            heap: Vec::new(),
+            stack: Vec::new(),
+            runtime: Vec::new(),
+        }
+    }
+}
+
+/// A copy of a coroutine that is suspended. Only one of the two may be resumed, unless memory is
+/// put back in between.
+fn copy_of(coroutine: &Running) -> Running {
+    // SAFETY: neither is ever dropped, and the type has no reference to itself.
+    unsafe { std::ptr::read(coroutine) }
+}
+
+/// Where a coroutine is suspended: the one word of it that points into the stack of the runtime.
+fn suspended_at(thread: &Thread) -> Option<usize> {
+    const WORDS: usize = size_of::<Running>() / size_of::<usize>();
+    let coroutine = thread.coroutine.as_ref()?;
+    // SAFETY: it consists of words that have values: pointers, which may be null.
+    let words: [usize; WORDS] = unsafe { std::mem::transmute_copy(coroutine) };
+    let mut found = words
+        .into_iter()
+        .filter(|&word| thread.region.is_runtime_stack(word));
+    let first = found.next()?;
+    found.next().is_none().then_some(first)
+}
+
+impl Thread {
+    /// Makes it what another one is. What is in its memory is another matter.
+    fn become_like(&mut self, other: &Self) {
+        let Self {
+            life,
+            pending,
+            yielder,
+            coroutine,
+            region,
+            routine,
+            result,
+            steps,
+            children,
+            detached,
+            joined,
+            exits,
+            token_cell,
+            awaiting,
+            token,
+            errno,
+            tls,
+            keys,
+            now,
+            reads_clock,
+            at_end,
+            spin,
+            access,
+            writing,
+            idle,
+            // Only a memory model has it, and then there are no checkpoints.
+            asking: _,
+            lowest,
+            top,
+            started,
+        } = other;
+        (self.life, self.pending, self.yielder) = (*life, *pending, *yielder);
+        self.coroutine = coroutine.as_ref().map(copy_of);
+        self.region.become_like(region);
+        (self.routine, self.result, self.steps) = (*routine, *result, *steps);
+        (self.children, self.detached, self.joined) = (*children, *detached, *joined);
+        (self.exits, self.token_cell, self.awaiting) = (*exits, *token_cell, *awaiting);
+        (self.token, self.errno) = (*token, *errno);
+        self.tls.clone_from(tls);
+        self.keys.clone_from(keys);
+        (self.now, self.reads_clock) = (*now, *reads_clock);
+        self.at_end.clone_from(at_end);
+        self.spin.become_like(spin);
+        (self.access, self.writing, self.idle) = (*access, *writing, *idle);
+        (self.lowest, self.top, self.started) = (*lowest, *top, *started);
+    }
+
+    /// Whether it stands somewhere and may go on.
+    fn stands(&self) -> bool {
+        self.life == Life::Alive
+    }
+}
+
+impl SavedThread {
+    /// Returns false if the thread cannot be saved.
+    fn save(&mut self, thread: &Thread) -> bool {
+        self.thread.become_like(thread);
+        self.heap.clear();
+        self.heap.extend_from_slice(thread.region.content());
+        self.stack.clear();
+        self.runtime.clear();
+        if !thread.stands() {
+            self.thread.coroutine = None;
+            return true;
+        }
+        let Some(lowest) = suspended_at(thread) else {
+            return false;
+        };
+        thread.region.save_stack(thread.lowest, &mut self.stack);
+        thread.region.save_runtime(lowest, &mut self.runtime);
+        true
+    }
+
+    fn restore(&self, thread: &mut Thread) {
+        let lowest = thread.lowest;
+        thread.become_like(&self.thread);
+        thread.region.put_heap(&self.heap);
+        if self.thread.stands() {
+            thread.region.put_stack(lowest, &self.stack);
+            thread.region.put_runtime(&self.runtime);
+        } else {
+            // Its stack is cleaned when the next execution begins.
+            thread.lowest = lowest.min(thread.lowest);
+        }
+    }
+}
+
+impl Checkpoints {
+    /// Drops all, as they are of another search.
+    pub fn forget(&mut self) {
+        self.owner = 0;
+        self.spare.append(&mut self.kept);
+    }
+
+    /// The execution of a machine has only so many steps now.
+    #[inline]
+    pub fn go_back(&mut self, owner: u64, depth: usize) {
+        while self.owner == owner && self.kept.last().is_some_and(|last| last.depth > depth) {
+            self.spare.extend(self.kept.pop());
+        }
+    }
+
+    /// Where to keep one while a machine makes these steps again, if at all.
+    pub fn wanted(&self, steps: std::ops::Range<usize>) -> Option<usize> {
+        let few = self.kept.len() < MOST;
+        (few && !self.forbidden && steps.len() >= LONG).then_some(steps.start + steps.len() / 2)
+    }
+}
+
+impl World {
+    /// Keeps the state that the execution of a machine has after so many steps, if that is worth
+    /// it.
+    pub fn keep(&mut self, owner: u64, depth: usize) {
+        if self.checkpoints.forbidden || self.weak.on || self.stop.is_some() {
+            return;
+        }
+        let stacks = |thread: &Thread| thread.region.stack_base().saturating_sub(thread.lowest);
+        let sizes = self.threads.iter().map(|thread| {
+            let heap = thread.region.mark().0;
+            heap + if thread.stands() { stacks(thread) } else { 0 }
+        });
+        let size = self.image.size() + sizes.sum::<usize>();
+        if size > if depth == 0 { LARGE_FIRST } else { LARGE } {
+            return;
+        }
+        if self.checkpoints.owner != owner {
+            self.checkpoints.forget();
+            self.checkpoints.owner = owner;
+        }
+        let mut new = self.checkpoints.spare.pop().unwrap_or_default();
+        match self.save(&mut new) {
+            true => {
+                new.depth = depth;
+                self.checkpoints.kept.push(new);
+            }
+            false => self.checkpoints.spare.push(new),
+        }
+    }
+
+    /// Goes to the last checkpoint of a machine. Returns how many steps lead there; none if there
+    /// is no checkpoint.
+    pub fn go_to_checkpoint(&mut self, owner: u64) -> Option<usize> {
+        if self.checkpoints.owner != owner {
+            return None;
+        }
+        let last = self.checkpoints.kept.pop()?;
+        let depth = last.depth;
+        self.restore(&last);
+        self.checkpoints.kept.push(last);
+        Some(depth)
+    }
+
+    fn save(&mut self, into: &mut Checkpoint) -> bool {
+        self.keep_thread_locals();
+        self.image.save(&mut into.image);
+        into.threads
+            .resize_with(self.threads.len(), Default::default);
+        for (into, thread) in into.threads.iter_mut().zip(&self.threads) {
+            if !into.save(thread) {
+                return false;
+            }
+        }
+        into.cells.clear();
+        for &cell in &self.used_cells {
+            into.cells.push((cell, self.cells[cell as usize].clone()));
+        }
+        self.clocks.save(&mut into.clocks);
+        into.keys.clone_from(&self.keys);
+        into.at_exit.clone_from(&self.at_exit);
+        into.printed.clone_from(&self.printed);
+        into.shared = Some(Shared {
+            alive: self.alive,
+            started: self.started,
+            exited: self.exited,
+            finished: self.finished,
+            in_section: self.in_section,
+            loaded: self.loaded,
+            current: self.current,
+            last_child: self.last_child,
+            output: self.output,
+            exit_code: self.exit_code,
+        });
+        true
+    }
+
+    fn restore(&mut self, from: &Checkpoint) {
+        self.epoch += 1;
+        self.image.put_back(&from.image);
+        for (at, thread) in self.threads.iter_mut().enumerate() {
+            match from.threads.get(at) {
+                Some(saved) if saved.thread.life != Life::Unborn => saved.restore(thread),
+                _ => thread.begin((0, 0), &[]),
+            }
+        }
+        self.used_cells.clear();
+        for (number, saved) in &from.cells {
+            let epoch = self.epoch;
+            let cell = self.cell(*number);
+            cell.clone_from(saved);
+            cell.epoch = epoch;
+        }
+        self.clocks.restore(&from.clocks);
+        self.effects.clear();
+        self.keys.clone_from(&from.keys);
+        self.at_exit.clone_from(&from.at_exit);
+        self.printed.clone_from(&from.printed);
+        if let Some(shared) = from.shared {
+            (self.alive, self.started) = (shared.alive, shared.started);
+            (self.exited, self.finished) = (shared.exited, shared.finished);
+            (self.in_section, self.loaded) = (shared.in_section, shared.loaded);
+            (self.current, self.last_child) = (shared.current, shared.last_child);
+            (self.output, self.exit_code) = (shared.output, shared.exit_code);
+        }
+        self.load_thread_locals();
+    }
+}

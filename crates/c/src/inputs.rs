@@ -1,0 +1,55 @@
+//! The values of `__VERIFIER_nondet_TYPE`.
+
+/// The types, and their least and greatest values. What is larger than the largest signed number
+/// cannot be given.
+const TYPES: [(&str, i64, i64); 13] = [
+    ("bool", 0, 1),
+    ("char", i8::MIN as i64, i8::MAX as i64),
+    ("uchar", 0, u8::MAX as i64),
+    ("short", i16::MIN as i64, i16::MAX as i64),
+    ("ushort", 0, u16::MAX as i64),
+    ("int", i32::MIN as i64, i32::MAX as i64),
+    ("uint", 0, u32::MAX as i64),
+    ("unsigned", 0, u32::MAX as i64),
+    ("long", i64::MIN, i64::MAX),
+    ("ulong", 0, i64::MAX),
+    ("longlong", i64::MIN, i64::MAX),
+    ("ulonglong", 0, i64::MAX),
+    ("size_t", 0, i64::MAX),
+];
+
+/// All values of a type are tried if there are no more than these.
+const FEW: i64 = 256;
+
+fn values(kind: &str) -> Option<(i64, i64)> {
+    let known = TYPES.iter().find(|(name, ..)| *name == kind);
+    known.map(|&(_, least, greatest)| (least, greatest))
+}
+
+/// The values of a type that has few.
+pub(crate) fn few_values(kind: &str) -> Option<(i64, i64)> {
+    let (least, greatest) = values(kind)?;
+    (greatest.saturating_sub(least) < FEW).then_some((least, greatest))
+}
+
+/// Why `__VERIFIER_nondet_TYPE` cannot have these values, if it cannot.
+///
+/// ```
+/// assert_eq!(mazurka_c::wrong_input("int", -3, 3), None);
+/// assert!(mazurka_c::wrong_input("uchar", 0, 256).is_some());
+/// assert!(mazurka_c::wrong_input("integer", 0, 1).is_some());
+/// ```
+pub fn wrong_input(kind: &str, least: i64, greatest: i64) -> Option<String> {
+    let Some((first, last)) = values(kind) else {
+        let names: Vec<&str> = TYPES.iter().map(|&(name, ..)| name).collect();
+        return Some(format!(
+            "there is no __VERIFIER_nondet_{kind}; the types are {}",
+            names.join(", ")
+        ));
+    };
+    if least > greatest {
+        return Some("the range has no values".to_owned());
+    }
+    let fits = first <= least && greatest <= last && greatest < i64::MAX;
+    (!fits).then(|| format!("the values of {kind} are {first} to {last}"))
+}

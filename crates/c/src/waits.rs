@@ -1,0 +1,182 @@
+//! Read-write locks, semaphores, barriers and `once`: what a thread waits for by a guard.
+
+use mazurka_core::{Access, AccessKind, MishapKind};
+
+use crate::access::{announce, fail};
+use crate::objects::{choose, note, settled};
+use crate::world::{Pending, Until, world};
+
+/// The order of a release, as the compiler passes it.
+const RELEASE: i32 = 3;
+
+pub(crate) fn rw_read(object: usize, tries: bool, pc: usize) -> i64 {
+    let cell = settled(object, "uses a lock in", pc);
+    let pending = Pending::new("rdlock", object, pc).on(AccessKind::Write, cell);
+    announce(if tries {
+        pending
+    } else {
+        pending.until(Until::Read(cell))
+    });
+    let world = world();
+    let current = world.current;
+    if world.cell(cell).holder.is_some() {
+        return libc::EBUSY.into();
+    }
+    world.cell(cell).readers.push(current);
+    world.clocks.acquire(current, cell);
+    0
+}
+
+pub(crate) fn rw_write(object: usize, tries: bool, pc: usize) -> i64 {
+    let cell = settled(object, "uses a lock in", pc);
+    let pending = Pending::new("wrlock", object, pc).on(AccessKind::Write, cell);
+    announce(if tries {
+        pending
+    } else {
+        pending.until(Until::Write(cell))
+    });
+    let world = world();
+    let current = world.current;
+    let lock = world.cell(cell);
+    if lock.holder.is_some() || !lock.readers.is_empty() {
+        return libc::EBUSY.into();
+    }
+    lock.holder = Some((current, pc));
+    world.clocks.acquire(current, cell);
+    0
+}
+
+pub(crate) fn rw_unlock(object: usize, pc: usize) -> i64 {
+    let cell = settled(object, "uses a lock in", pc);
+    let current = world().current;
+    let held = |cell: u32| {
+        let lock = world().cell(cell);
+        let writes = lock.holder.is_some_and(|(holder, _)| holder == current);
+        writes || lock.readers.contains(&current)
+    };
+    if !held(cell) {
+        let words = "unlocks a read-write lock that it does not hold";
+        fail(MishapKind::Failure, words.to_owned(), pc);
+    }
+    announce(Pending::new("unlock", object, pc).on(AccessKind::Write, cell));
+    let world = world();
+    // Readers are ordered before a later writer, and a little too much before later readers.
+    world.clocks.release(current, cell);
+    let lock = world.cell(cell);
+    if lock.holder.is_some_and(|(holder, _)| holder == current) {
+        lock.holder = None;
+    } else if let Some(at) = lock.readers.iter().position(|&reader| reader == current) {
+        lock.readers.remove(at);
+    }
+    0
+}
+
+/// The number in a semaphore.
+fn count(object: usize) -> &'static mut u32 {
+    // SAFETY: the program's semaphore; if the address is wrong, that is a fault of the program,
+    // and told as one (trap.rs).
+    unsafe { &mut *(object as *mut u32) }
+}
+
+pub(crate) fn sem_wait(object: usize, waits: bool, otherwise: i32, pc: usize) -> i64 {
+    let cell = settled(object, "uses a semaphore in", pc);
+    // A fault is one of this thread, not of the scheduler that looks later.
+    std::hint::black_box(*count(object));
+    let pending = Pending::new("sem_wait", object, pc).on(AccessKind::Write, cell);
+    announce(if waits {
+        pending.until(Until::Count(object))
+    } else {
+        pending
+    });
+    let world = world();
+    if *count(object) == 0 {
+        note("it is 0");
+        return otherwise.into();
+    }
+    *count(object) -= 1;
+    let current = world.current;
+    world.clocks.acquire(current, cell);
+    0
+}
+
+pub(crate) fn sem_timed_wait(object: usize, pc: usize) -> i64 {
+    match choose(0, 2, pc) {
+        0 => sem_wait(object, true, 0, pc),
+        _ => sem_wait(object, false, libc::ETIMEDOUT, pc),
+    }
+}
+
+pub(crate) fn sem_post(object: usize, pc: usize) -> i64 {
+    let cell = settled(object, "uses a semaphore in", pc);
+    std::hint::black_box(*count(object));
+    announce(Pending::new("sem_post", object, pc).on(AccessKind::Write, cell));
+    let world = world();
+    let current = world.current;
+    world.clocks.release(current, cell);
+    *count(object) = count(object).saturating_add(1);
+    0
+}
+
+pub(crate) fn sem_value(object: usize, pc: usize) -> i64 {
+    let cell = settled(object, "uses a semaphore in", pc);
+    announce(Pending::new("sem_getvalue", object, pc).on(AccessKind::Read, cell));
+    (*count(object)).into()
+}
+
+pub(crate) fn barrier(object: usize, parties: u32, pc: usize) -> i64 {
+    let cell = settled(object, "uses a barrier in", pc);
+    announce(Pending::new("barrier_wait", object, pc).on(AccessKind::Write, cell));
+    let world = world();
+    let current = world.current;
+    world.clocks.release(current, cell);
+    let state = world.cell(cell);
+    state.count += 1;
+    if state.count >= parties {
+        state.count = 0;
+        state.version = state.version.wrapping_add(1);
+        world.clocks.acquire(current, cell);
+        return 1;
+    }
+    let generation = state.version;
+    let pending = Pending::new("wait at the barrier", object, pc).on(AccessKind::Read, cell);
+    announce(pending.until(Until::Barrier(cell, generation)));
+    self::world().clocks.acquire(current, cell);
+    0
+}
+
+/// Whether the current thread runs the function. `count` of the cell is 1 once it is done; the
+/// first byte of the object as well, which is what C++ code looks at.
+pub(crate) fn once_enter(object: usize, pc: usize) -> i64 {
+    let cell = settled(object, "uses a flag in", pc);
+    let pending = Pending::new("once", object, pc).on(AccessKind::Write, cell);
+    announce(pending.until(Until::Once(cell)));
+    let world = world();
+    let current = world.current;
+    world.clocks.acquire(current, cell);
+    // SAFETY: the program's flag.
+    let done = unsafe { *(object as *const u8) } != 0;
+    if done {
+        return 0;
+    }
+    world.cell(cell).holder = Some((current, pc));
+    1
+}
+
+pub(crate) fn once_leave(object: usize, done: bool, pc: usize) -> i64 {
+    let cell = world().object(object);
+    // C++ code loads the first byte of the flag before it asks for the rest.
+    let byte = world().place(object, 1);
+    announce(Pending {
+        second: Some(Access::write(byte)),
+        ..Pending::new("once is done", object, pc).on(AccessKind::Write, cell)
+    });
+    let world = world();
+    let current = world.current;
+    world.clocks.release(current, cell);
+    world.clocks.atomic_write(current, byte, false, RELEASE);
+    world.changed(byte);
+    world.cell(cell).holder = None;
+    // SAFETY: the program's flag.
+    unsafe { *(object as *mut u8) = u8::from(done) };
+    0
+}

@@ -1,0 +1,417 @@
+//! Random programs with orders of C11, fences, a lock and plain variables: which accesses race?
+//!
+//! The second generator beside `random.rs`, and another kind of oracle: it makes all interleavings
+//! one by one, and decides by the definition of happens-before (a graph, and a search in it) which
+//! accesses race. A thread that meets a race ends there, as it does in the tool. Where there is no
+//! race the results must be the same. What races under interleavings races under rc11.
+//!
+//! CI runs a slice; more as `random.rs` says.
+
+use std::collections::BTreeSet;
+
+use mazurka_core::Random;
+
+use crate::support::{Compiled, Found, How, has_compiler};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    Relaxed,
+    Acquire,
+    Release,
+    Both,
+    Sc,
+}
+
+impl Order {
+    fn acquires(self) -> bool {
+        matches!(self, Self::Acquire | Self::Both | Self::Sc)
+    }
+
+    fn releases(self) -> bool {
+        matches!(self, Self::Release | Self::Both | Self::Sc)
+    }
+
+    fn in_c(self) -> &'static str {
+        match self {
+            Self::Relaxed => "memory_order_relaxed",
+            Self::Acquire => "memory_order_acquire",
+            Self::Release => "memory_order_release",
+            Self::Both => "memory_order_acq_rel",
+            Self::Sc => "memory_order_seq_cst",
+        }
+    }
+}
+
+/// A statement. `v` is what the thread has read last.
+#[derive(Clone, Copy, Debug)]
+enum Op {
+    /// Plain variables.
+    Read(usize),
+    Write(usize, i64),
+    /// Atomic ones.
+    Load(usize, Order),
+    Store(usize, i64, Order),
+    Add(usize, Order),
+    Fence(Order),
+    Lock,
+    Unlock,
+}
+
+/// A statement, and whether it is made only if `v` is not 0.
+type Line = (Op, bool);
+type Threads = Vec<Vec<Line>>;
+
+fn pick<T: Copy>(random: &mut Random, all: &[T]) -> T {
+    all[random.below(all.len() as u64) as usize]
+}
+
+fn generate(random: &mut Random) -> Threads {
+    let count = 2 + random.below(2) as usize;
+    let length = if count == 2 { 5 } else { 3 };
+    (0..count).map(|_| thread(random, length)).collect()
+}
+
+fn thread(random: &mut Random, length: usize) -> Vec<Line> {
+    use Order::{Acquire, Both, Relaxed, Release, Sc};
+    let mut lines: Vec<Line> = Vec::new();
+    let mut held = false;
+    while lines.len() < length {
+        let (at, value) = (random.below(2) as usize, 1 + random.below(2) as i64);
+        let guarded = random.below(3) == 0;
+        let op = match random.below(12) {
+            0 | 1 => Op::Read(at),
+            2 | 3 => Op::Write(at, value),
+            4 | 5 => Op::Load(at, pick(random, &[Relaxed, Acquire, Acquire, Sc])),
+            6 | 7 => Op::Store(at, value, pick(random, &[Relaxed, Release, Release, Sc])),
+            8 => Op::Add(at, pick(random, &[Relaxed, Acquire, Release, Both, Sc])),
+            9 => Op::Fence(pick(random, &[Acquire, Release, Both, Sc])),
+            _ if held => {
+                held = false;
+                Op::Unlock
+            }
+            _ => {
+                held = true;
+                Op::Lock
+            }
+        };
+        let guarded = guarded && !matches!(op, Op::Lock | Op::Unlock);
+        lines.push((op, guarded));
+    }
+    if held {
+        lines.push((Op::Unlock, false));
+    }
+    lines
+}
+
+/// The line of a statement.
+fn line_of(thread: usize, at: usize) -> usize {
+    100 * (thread + 1) + at
+}
+
+fn text(threads: &Threads) -> String {
+    let mut text = String::from(
+        "#include <pthread.h>\n#include <stdatomic.h>\n#include <stdio.h>\n\
+         static pthread_mutex_t m; static int x0, x1, regs[3]; static atomic_int a0, a1;\n",
+    );
+    for (number, lines) in threads.iter().enumerate() {
+        text += &format!("static void *t{number}(void *p) {{ int r = 0, v = 0;\n");
+        for (at, (op, guarded)) in lines.iter().enumerate() {
+            text += &format!("#line {}\n", line_of(number, at));
+            if *guarded {
+                text += "if (v) ";
+            }
+            let noted = "r = r * 3 + v;";
+            text += &match *op {
+                Op::Read(x) => format!("{{ v = x{x}; {noted} }}\n"),
+                Op::Write(x, value) => format!("x{x} = {value};\n"),
+                Op::Load(a, order) => {
+                    let order = order.in_c();
+                    format!("{{ v = atomic_load_explicit(&a{a}, {order}); {noted} }}\n")
+                }
+                Op::Store(a, value, order) => {
+                    format!("atomic_store_explicit(&a{a}, {value}, {});\n", order.in_c())
+                }
+                Op::Add(a, order) => {
+                    let order = order.in_c();
+                    format!("{{ v = atomic_fetch_add_explicit(&a{a}, 1, {order}); {noted} }}\n")
+                }
+                Op::Fence(order) => format!("atomic_thread_fence({});\n", order.in_c()),
+                Op::Lock => "pthread_mutex_lock(&m);\n".to_owned(),
+                Op::Unlock => "pthread_mutex_unlock(&m);\n".to_owned(),
+            };
+        }
+        text += &format!("#line 1000\nregs[{number}] = r; return p; }}\n");
+    }
+    text += "int main(void) { pthread_t t[3];\n";
+    for number in 0..threads.len() {
+        text += &format!("pthread_create(&t[{number}], 0, t{number}, 0);\n");
+    }
+    for number in 0..threads.len() {
+        text += &format!("pthread_join(t[{number}], 0);\n");
+    }
+    text + "printf(\"%d %d %d %d %d %d %d\\n\", x0, x1, (int)a0, (int)a1, regs[0], regs[1], regs[2]);\n\
+            return 0; }\n"
+}
+
+/// What a thread has done.
+#[derive(Clone, Copy, Debug)]
+struct Event {
+    thread: usize,
+    op: Op,
+    /// Of a read of an atomic: the event that it reads from.
+    from: Option<usize>,
+    line: usize,
+}
+
+#[derive(Clone, Debug, Default)]
+struct State {
+    events: Vec<Event>,
+    x: [i64; 2],
+    a: [i64; 2],
+    /// The last write of each atomic.
+    last: [Option<usize>; 2],
+    holder: Option<usize>,
+    /// Where each thread is, `r`, `v`, and whether a race has ended it.
+    threads: Vec<(usize, i64, i64, bool)>,
+}
+
+impl State {
+    /// The events right before an event, by program order and synchronisation.
+    fn before(&self, event: usize) -> Vec<usize> {
+        let mut all: Vec<usize> = (0..event)
+            .filter(|&at| self.events[at].thread == self.events[event].thread)
+            .collect();
+        match self.events[event].op {
+            Op::Lock => {
+                all.extend((0..event).filter(|&at| matches!(self.events[at].op, Op::Unlock)))
+            }
+            Op::Load(_, order) | Op::Add(_, order) if order.acquires() => {
+                all.extend(self.sources(event));
+            }
+            Op::Fence(order) if order.acquires() => {
+                for read in 0..event {
+                    if self.events[read].thread == self.events[event].thread {
+                        all.extend(self.sources(read));
+                    }
+                }
+            }
+            _ => {}
+        }
+        all
+    }
+
+    /// The events that a read synchronises with, if it acquires.
+    fn sources(&self, read: usize) -> Vec<usize> {
+        let mut all = Vec::new();
+        let mut from = self.events[read].from;
+        while let Some(write) = from {
+            let releases = match self.events[write].op {
+                Op::Store(_, _, order) | Op::Add(_, order) => order.releases(),
+                _ => false,
+            };
+            if releases {
+                all.push(write);
+            }
+            all.extend((0..write).filter(|&at| {
+                let fence = matches!(self.events[at].op, Op::Fence(order) if order.releases());
+                fence && self.events[at].thread == self.events[write].thread
+            }));
+            // An update continues the release sequence of what it has read from.
+            from = match self.events[write].op {
+                Op::Add(..) => self.events[write].from,
+                _ => None,
+            };
+        }
+        all
+    }
+
+    /// The lines of the accesses that the last event, a plain one, races with.
+    fn races(&self) -> Vec<usize> {
+        let last = self.events.len() - 1;
+        let (mut open, mut seen) = (vec![last], BTreeSet::from([last]));
+        while let Some(event) = open.pop() {
+            open.extend(self.before(event).into_iter().filter(|&at| seen.insert(at)));
+        }
+        let place = |op: Op| match op {
+            Op::Read(x) => Some((x, false)),
+            Op::Write(x, _) => Some((x, true)),
+            _ => None,
+        };
+        let Some((x, writes)) = place(self.events[last].op) else {
+            return Vec::new();
+        };
+        let racing = (0..last).filter(|at| {
+            let other = place(self.events[*at].op);
+            !seen.contains(at) && other.is_some_and(|(y, wrote)| x == y && (writes || wrote))
+        });
+        racing.map(|at| self.events[at].line).collect()
+    }
+}
+
+#[derive(Debug, Default)]
+struct Outcomes {
+    finals: BTreeSet<Vec<i64>>,
+    /// The lines of accesses that race.
+    races: BTreeSet<(usize, usize)>,
+}
+
+fn explore_all(threads: &Threads, state: State, all: &mut Outcomes) {
+    let mut moved = false;
+    for number in 0..threads.len() {
+        let (at, _, v, halted) = state.threads[number];
+        let Some(&(op, guarded)) = threads[number].get(at) else {
+            continue;
+        };
+        if halted || matches!(op, Op::Lock) && state.holder.is_some() {
+            continue;
+        }
+        moved = true;
+        let mut next = state.clone();
+        next.threads[number].0 += 1;
+        if !guarded || v != 0 {
+            make(&mut next, number, op, line_of(number, at), all);
+        }
+        explore_all(threads, next, all);
+    }
+    if !moved && !state.threads.iter().any(|thread| thread.3) {
+        let mut last = vec![state.x[0], state.x[1], state.a[0], state.a[1]];
+        last.extend(state.threads.iter().map(|thread| thread.1));
+        all.finals.insert(last);
+    }
+}
+
+/// Makes a statement of a thread.
+fn make(next: &mut State, number: usize, op: Op, line: usize, all: &mut Outcomes) {
+    let from = match op {
+        Op::Load(a, _) | Op::Add(a, _) => next.last[a],
+        _ => None,
+    };
+    next.events.push(Event {
+        thread: number,
+        op,
+        from,
+        line,
+    });
+    let event = next.events.len() - 1;
+    if matches!(op, Op::Read(_) | Op::Write(..)) {
+        let races = next.races();
+        for &other in &races {
+            all.races.insert((line.min(other), line.max(other)));
+        }
+        if !races.is_empty() {
+            next.threads[number].3 = true;
+            return;
+        }
+    }
+    let read = match op {
+        Op::Read(x) => Some(next.x[x]),
+        Op::Load(a, _) | Op::Add(a, _) => Some(next.a[a]),
+        _ => None,
+    };
+    match op {
+        Op::Write(x, value) => next.x[x] = value,
+        Op::Store(a, value, _) => (next.a[a], next.last[a]) = (value, Some(event)),
+        Op::Add(a, _) => (next.a[a], next.last[a]) = (next.a[a] + 1, Some(event)),
+        Op::Lock => next.holder = Some(number),
+        Op::Unlock => next.holder = None,
+        _ => {}
+    }
+    if let Some(read) = read {
+        let thread = &mut next.threads[number];
+        (thread.1, thread.2) = (thread.1 * 3 + read, read);
+    }
+}
+
+/// The two lines that a message names.
+fn lines(message: &str) -> Option<(usize, usize)> {
+    let mut numbers = message.split("(t.c:").skip(1).filter_map(|rest| {
+        let number = rest.split(')').next()?;
+        number.parse().ok()
+    });
+    let (one, two): (usize, usize) = (numbers.next()?, numbers.next()?);
+    Some((one.min(two), one.max(two)))
+}
+
+/// What a race says is missing.
+fn says_what_is_missing(failure: &str) -> bool {
+    ["has to", "held at the first", "no lock, join or atomic"]
+        .iter()
+        .any(|words| failure.contains(words))
+}
+
+/// Whether there is a race.
+fn compare(seed: u64) -> bool {
+    let threads = generate(&mut Random::new(seed));
+    let mut expected = Outcomes::default();
+    let start = State {
+        threads: vec![(0, 0, 0, false); threads.len()],
+        ..State::default()
+    };
+    explore_all(&threads, start, &mut expected);
+    let source = text(&threads);
+    let compiled = Compiled::new("t.c", &source, &How::default());
+    let found: Found = compiled.explore(&How::default());
+    let context = || format!("{seed}\n{source}\n{found:?}\n{expected:?}");
+    let told: Vec<_> = found
+        .failures
+        .iter()
+        .map(|failure| lines(failure))
+        .collect();
+    let known = |pair: &Option<(usize, usize)>| pair.is_some_and(|it| expected.races.contains(&it));
+    assert!(told.iter().all(known), "{}", context());
+    assert_eq!(told.is_empty(), expected.races.is_empty(), "{}", context());
+    assert_eq!(
+        (found.deadlocks, &*found.bounds),
+        (0, "[]"),
+        "{}",
+        context()
+    );
+    if let Some(failure) = found.failures.iter().find(|it| !says_what_is_missing(it)) {
+        panic!("nothing is missing: {failure}\n{}", context());
+    }
+    let weak = compiled.explore(&How {
+        memory: Some("rc11"),
+        ..How::default()
+    });
+    match expected.races.is_empty() {
+        true => {
+            let finals = expected.finals.len() as u64;
+            assert_eq!(found.finals, finals, "{}", context());
+            let more = weak.finals >= finals || weak.says("data race");
+            assert!(more, "{}\n{weak:?}", context());
+        }
+        false => assert!(weak.says("data race"), "{}\n{weak:?}", context()),
+    }
+    !expected.races.is_empty()
+}
+
+fn compare_all(seeds: impl Iterator<Item = u64>) {
+    let (mut racing, mut quiet) = (0, 0);
+    for seed in seeds {
+        match compare(seed) {
+            true => racing += 1,
+            false => quiet += 1,
+        }
+    }
+    println!("{racing} programs with a race, {quiet} without");
+    assert!(racing > 0 && quiet > 0);
+}
+
+#[test]
+fn races_are_those_of_the_definition() {
+    if has_compiler() {
+        compare_all(1..=12);
+    }
+}
+
+#[test]
+#[ignore = "long: MAZURKA_PROGRAMS and MAZURKA_SEED say how many and which"]
+fn random_races_for_long() {
+    if !has_compiler() {
+        return;
+    }
+    let variable = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
+    let seed = variable("MAZURKA_SEED").unwrap_or(2_000_000u64);
+    let programs = variable("MAZURKA_PROGRAMS").unwrap_or(300u64);
+    compare_all(seed..seed.saturating_add(programs));
+}

@@ -1,0 +1,188 @@
+//! `mazurka test`, `new`, `explain`, `man` and `--color`.
+
+use std::fs;
+use std::path::Path;
+
+use crate::support::{Said, command, mazurka, said};
+
+/// Runs the command in another folder.
+#[track_caller]
+fn within(folder: &Path, args: &[&str]) -> Said {
+    said(command().current_dir(folder).args(args), "")
+}
+
+fn put(folder: &Path, name: &str, text: &str) {
+    fs::write(folder.join(name), text).expect("written");
+}
+
+const RACE: &str = "var x: int = 0 process { x := 1 } process { assert x == 0 }\n";
+const CALM: &str = "const N = 1 var x: int = 0 process { x := N } ensures x == N\n";
+
+#[test]
+fn verdicts_are_compared() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    put(folder, "race.maz", RACE);
+    put(folder, "calm.maz", CALM);
+    let list = "
+        [[model]]
+        file = 'race.maz'
+        verdict = 'violated'
+        kind = 'failure'
+        [[model]]
+        file = 'calm.maz'
+        set = { N = 3 }
+        verdict = 'verified'
+    ";
+    put(folder, "mazurka.toml", list);
+    let good = within(folder, &["test"]);
+    assert_eq!(good.code, 0, "{good:?}");
+    assert!(good.out.contains("ok  calm.maz N=3  verified"), "{good:?}");
+    assert_eq!(good.last_line(), "2 models: 2 as expected, 0 not");
+    let wrong = list
+        .replace("'failure'", "'deadlock'")
+        .replace("N = 3", "M = 3");
+    put(folder, "wrong.toml", &wrong);
+    let bad = within(folder, &["test", "wrong.toml", "--jobs", "1"]);
+    assert_eq!(bad.code, 1, "{bad:?}");
+    let race = "violated: failure, not violated: deadlock";
+    assert!(bad.out.contains(race), "{bad:?}");
+    assert!(bad.out.contains("again: mazurka check race.maz"), "{bad:?}");
+    assert_eq!(bad.last_line(), "2 models: 0 as expected, 2 not");
+    let results = within(folder, &["test", "wrong.toml", "--format", "json"]).json();
+    assert_eq!(results[0]["found"]["kind"], "failure");
+    assert_eq!(results[1]["found"], serde_json::Value::Null);
+    let problem = results[1]["problem"].as_str().expect("a sentence");
+    assert!(problem.contains("M"), "{problem}");
+}
+
+#[test]
+fn verdicts_may_be_apart_and_models_elsewhere() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    fs::create_dir(folder.join("anna")).expect("a folder");
+    put(&folder.join("anna"), "race.maz", CALM);
+    put(folder, "race.maz", RACE);
+    put(folder, "mazurka.toml", "[[model]]\nfile = 'race.maz'\n");
+    put(folder, "apart.toml", "[verdict]\n'race.maz' = 'verified'\n");
+    let open = within(folder, &["test", "."]);
+    assert_eq!(open.code, 0, "{open:?}");
+    let last = "1 model: 0 as expected, 0 not, 1 without an expected verdict";
+    assert_eq!(open.last_line(), last);
+    let apart = ["test", "--verdicts", "apart.toml"];
+    assert_eq!(within(folder, &apart).code, 1);
+    let elsewhere = [&apart[..], &["--models", "anna"]].concat();
+    let right = within(folder, &elsewhere);
+    assert_eq!(right.code, 0, "{right:?}");
+}
+
+#[test]
+fn a_limit_is_not_a_wrong_verdict() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let long = "const N = 40 var x: int = 0\nprocess { for i in 0..N { x := x + 1 } }\n\
+                process { for i in 0..N { x := (2 * x) % 1000 } }\nensures x >= 0\n";
+    put(folder, "long.maz", long);
+    let list = "[[model]]\nfile = 'long.maz'\nverdict = 'verified'\ntime-limit = '0.2s'\n";
+    put(folder, "mazurka.toml", list);
+    let cut = within(folder, &["test"]);
+    assert_eq!(cut.code, 2, "{cut:?}");
+    assert!(cut.out.contains("inconclusive, not verified"), "{cut:?}");
+    assert_eq!(within(folder, &["test", "--allow-inconclusive"]).code, 0);
+}
+
+#[test]
+fn lists_that_are_wrong_are_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    assert_eq!(within(folder, &["test"]).code, 3);
+    for (text, said) in [
+        (
+            "[[model]]\nfile = 'a.maz'\nrun = 'ls'",
+            "unknown field `run`",
+        ),
+        ("[[model]]\nfile = '../a.maz'", "leads down"),
+        ("[[model]]\nfile = 'a.c'", "compiled and executed"),
+        ("model = 3", "invalid type"),
+    ] {
+        put(folder, "mazurka.toml", text);
+        let refused = within(folder, &["test"]);
+        assert_eq!(refused.code, 3, "{refused:?}");
+        assert!(refused.err.contains(said), "{refused:?}");
+    }
+    put(
+        folder,
+        "mazurka.toml",
+        "[[model]]\nfile = 'missing.maz'\nverdict = 'verified'",
+    );
+    let missing = within(folder, &["test"]);
+    assert_eq!(missing.code, 3, "{missing:?}");
+}
+
+#[test]
+fn every_template_is_verified_and_none_is_overwritten() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    for template in ["counter", "channel", "monitor", "object", "litmus"] {
+        let file = format!("{template}.maz");
+        let made = within(folder, &["new", &file, "--template", template]);
+        assert_eq!(made.code, 0, "{made:?}");
+        let next = made.last_line().strip_prefix("next: mazurka ");
+        let next: Vec<&str> = next.expect("a command").split(' ').collect();
+        let checked = within(folder, &next);
+        assert_eq!(checked.code, 0, "{checked:?}");
+        assert_eq!(within(folder, &["fmt", "--check", &file]).code, 0, "{file}");
+    }
+    assert_eq!(within(folder, &["new", "a.abs"]).code, 0);
+    assert_eq!(within(folder, &["check", "a.abs"]).code, 0);
+    assert_eq!(within(folder, &["new", "mazurka.toml"]).code, 0);
+    let tested = within(folder, &["test"]);
+    assert_eq!(tested.code, 0, "{tested:?}");
+    let again = within(folder, &["new", "counter.maz"]);
+    assert_eq!(again.code, 3);
+    assert!(again.err.contains("is there already"), "{again:?}");
+    assert_eq!(within(folder, &["new", "a.txt"]).code, 3);
+    let other = within(folder, &["new", "b.abs", "--template", "counter"]);
+    assert!(other.err.contains("end with .maz"), "{other:?}");
+}
+
+#[test]
+fn codes_are_explained() {
+    let one = mazurka(&["explain", "m0301"]);
+    assert_eq!(one.code, 0, "{one:?}");
+    assert!(one.out.starts_with("M0301\n\n"), "{one:?}");
+    assert!(
+        one.out.contains("Mended:") && !one.out.contains("```"),
+        "{one:?}"
+    );
+    let all = mazurka(&["explain", "--list"]);
+    assert!(
+        all.out.lines().any(|line| line.starts_with("W01")),
+        "{all:?}"
+    );
+    let none = mazurka(&["explain", "M9999"]);
+    assert_eq!(none.code, 3);
+    assert!(none.err.contains("--list"), "{none:?}");
+}
+
+#[test]
+fn manual_pages_are_written() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let pages = folder.path().join("man1");
+    let name = pages.to_str().expect("UTF-8");
+    assert_eq!(mazurka(&["man", name]).code, 0);
+    let check = fs::read_to_string(pages.join("mazurka-check.1")).expect("a page");
+    assert!(check.contains("time\\-limit"), "{check}");
+    assert!(mazurka(&["man"]).out.contains(".TH mazurka 1"));
+}
+
+#[test]
+fn colours_are_a_choice() {
+    let colours = |args: &[&str]| {
+        let checked = mazurka(&[&["check", "examples/counter.maz"], args].concat());
+        checked.out.contains('\u{1b}')
+    };
+    assert!(!colours(&[]));
+    assert!(colours(&["--color", "always"]));
+    assert!(!colours(&["--color", "never"]));
+}

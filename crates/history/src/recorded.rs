@@ -1,0 +1,139 @@
+//! A history from what each process has written down by itself.
+//!
+//! Where no clock orders the operations of different processes, as under a memory model, each
+//! process knows what it has done, and how many operations of each process come before each of its
+//! calls. That is a partial order and no sequence of calls and ends. The chart needs such a
+//! sequence: here each operation is called as soon as those before it have ended, and ends only
+//! when a call waits for it. So operations overlap in the chart wherever they can.
+
+use crate::history::{Full, History, OperationId};
+
+/// An operation as its process has written it down.
+///
+/// ```
+/// use mazurka_history::{History, Recorded, Verdict};
+/// let (set, get) = (Some(7), None);
+/// let history = History::of_processes(vec![
+///     vec![Recorded { name: set, result: 0, before: vec![] }],
+///     // It comes after one operation of process 0.
+///     vec![Recorded { name: get, result: 0, before: vec![1] }],
+/// ])
+/// .unwrap();
+/// let verdict = history.linearize(&0, |value, name| match *name {
+///     Some(new) => { *value = new; 0 }
+///     None => *value,
+/// });
+/// assert!(matches!(verdict, Verdict::Impossible { .. }));
+/// assert_eq!(history.to_string(), "\
+/// 0  Some(7)  ├─┤       0
+/// 1  None         ├─┤   0
+/// ");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recorded<O, R> {
+    /// What was called.
+    pub name: O,
+    /// What it returned.
+    pub result: R,
+    /// How many operations of each process come before it; those of its own need not be counted.
+    pub before: Vec<usize>,
+}
+
+/// An operation that was called and has not ended.
+type Open<R> = Option<(OperationId, R)>;
+
+/// The processes of a history that is put together.
+struct Assembly<O, R> {
+    history: History<O, R>,
+    /// What each process has still to call.
+    left: Vec<std::vec::IntoIter<Recorded<O, R>>>,
+    open: Vec<Open<R>>,
+    ended: Vec<Vec<OperationId>>,
+}
+
+impl<O, R> Assembly<O, R> {
+    /// Of which process an operation has to end before a process can make its next call, if it has
+    /// one to make.
+    fn waits_for(&self, process: usize) -> Option<usize> {
+        let next = self.left[process].as_slice().first()?;
+        if self.open[process].is_some() {
+            return Some(process);
+        }
+        let mut counts = next.before.iter().zip(&self.ended).enumerate();
+        counts
+            .find_map(|(of, (count, ended))| (of != process && *count > ended.len()).then_some(of))
+    }
+
+    /// Makes the next call of a process.
+    fn call(&mut self, process: usize) -> Result<(), Full> {
+        let Some(Recorded {
+            name,
+            result,
+            before,
+        }) = self.left[process].next()
+        else {
+            return Ok(());
+        };
+        let ended = &self.ended;
+        let called = self.history.call_after(process, name, |id, earlier| {
+            let of = earlier.process;
+            let count = before.get(of).copied().unwrap_or(0);
+            of == process || ended[of].iter().take(count).any(|known| *known == id)
+        });
+        self.open[process] = Some((called?, result));
+        Ok(())
+    }
+
+    fn end(&mut self, process: usize) {
+        if let Some((id, result)) = self.open[process].take() {
+            self.history.end(id, result);
+            self.ended[process].push(id);
+        }
+    }
+}
+
+impl<O, R> History<O, R> {
+    /// Puts a history together from what each process has written down: see [`Recorded`]. Counts
+    /// that no sequence of calls and ends can have, as of operations that come after each other,
+    /// count as 0.
+    ///
+    /// # Errors
+    ///
+    /// There are too many operations.
+    ///
+    /// ```
+    /// let history = mazurka_history::History::<(), ()>::of_processes(vec![vec![], vec![]]);
+    /// assert_eq!(history.unwrap().operations().count(), 0);
+    /// ```
+    pub fn of_processes(made: Vec<Vec<Recorded<O, R>>>) -> Result<Self, Full> {
+        let processes = made.len();
+        let mut all = Assembly {
+            history: Self::new(),
+            left: made.into_iter().map(Vec::into_iter).collect(),
+            open: (0..processes).map(|_| None).collect(),
+            ended: vec![Vec::new(); processes],
+        };
+        loop {
+            let left = |all: &Assembly<O, R>, process: usize| all.left[process].len() > 0;
+            let able = (0..processes)
+                .find(|&process| left(&all, process) && all.waits_for(process).is_none());
+            if let Some(process) = able {
+                all.call(process)?;
+                continue;
+            }
+            let open = || (0..processes).filter(|&process| all.open[process].is_some());
+            let wanted: Vec<usize> = (0..processes).filter_map(|p| all.waits_for(p)).collect();
+            let next = open().find(|process| wanted.contains(process));
+            let next = next.or_else(|| open().next());
+            if let Some(process) = next {
+                all.end(process);
+                continue;
+            }
+            let mut left = all.left.iter_mut().map(std::vec::IntoIter::as_mut_slice);
+            match left.find_map(|left| left.first_mut()) {
+                Some(waiting) => waiting.before.clear(),
+                None => return Ok(all.history),
+            }
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! Executions that are drawn by several workers, and how many of them were different.
+//!
+//! What is drawn must not depend on the number of workers, so it is divided into batches, each with
+//! a seed of its own. The failure that counts is that of the first batch that has one.
+//!
+//! How much a sample has covered is estimated by Good, "The Population Frequencies of Species and
+//! the Estimation of Population Parameters", Biometrika 40, 1953: the chance that the next
+//! execution is one that was not met before is about N₁/N, where N is the number of executions
+//! drawn and N₁ that of those that were met once. It says nothing about executions that are
+//! improbable, and these may be the ones with the mistake.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use mazurka_core::{Execution, Fingerprint, Random, TraceHasher};
+use mazurka_explore::Observer;
+use rustc_hash::FxHashMap;
+
+use crate::builder::{Builder, Summary};
+use crate::simulate::Simulator;
+
+/// Executions of a batch.
+const BATCH: u64 = 1000;
+
+/// So many different executions are told apart.
+const MOST_MET: usize = 1 << 20;
+
+/// Executions that one worker draws in a row.
+pub(crate) struct Batch {
+    pub seed: u64,
+    pub executions: u64,
+    /// Executions of the batches before it.
+    pub before: u64,
+}
+
+/// How often each execution was met, by fingerprint. Equal ones differ at most in the order of
+/// independent steps.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Met {
+    times: FxHashMap<u128, u32>,
+    executions: u64,
+    /// There were too many to tell them apart.
+    full: bool,
+}
+
+impl Met {
+    /// Adds an execution.
+    pub fn add(&mut self, print: Fingerprint) {
+        self.add_times(print.bits(), 1);
+        self.executions += 1;
+    }
+
+    fn add_times(&mut self, print: u128, times: u32) {
+        if self.times.len() < MOST_MET || self.times.contains_key(&print) {
+            *self.times.entry(print).or_default() += times;
+        } else {
+            self.full = true;
+        }
+    }
+
+    fn join(&mut self, other: Self) {
+        for (print, times) in other.times {
+            self.add_times(print, times);
+        }
+        self.executions += other.executions;
+        self.full |= other.full;
+    }
+
+    fn coverage(&self) -> Option<Coverage> {
+        let once = self.times.values().filter(|times| **times == 1).count();
+        (self.executions > 0 && !self.full).then(|| Coverage {
+            different: self.times.len() as u64,
+            unseen: once as f64 / self.executions as f64,
+        })
+    }
+}
+
+impl Observer<Simulator> for Met {
+    fn complete(&mut self, program: &Simulator) {
+        let mut hasher = TraceHasher::new();
+        for event in program.events() {
+            hasher.push(event, program.processes());
+        }
+        self.add(hasher.trace());
+    }
+}
+
+/// How much a sample has covered.
+///
+/// ```
+/// use mazurka_rt::sync::atomic::{AtomicU32, Ordering::SeqCst};
+/// use mazurka_rt::{Builder, sync::Arc, thread};
+/// let found = Builder::new().check_random(
+///     || {
+///         let x = Arc::new(AtomicU32::new(0));
+///         let y = x.clone();
+///         thread::spawn(move || y.store(1, SeqCst));
+///         x.store(2, SeqCst);
+///     },
+///     100,
+/// );
+/// let coverage = found.coverage().unwrap();
+/// // There are two orders of the stores, and both were met often.
+/// assert_eq!((coverage.different, coverage.unseen), (2, 0.0));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Coverage {
+    /// The number of executions drawn that are really different.
+    pub different: u64,
+    /// The estimated chance that the next execution is one that was not met before.
+    pub unseen: f64,
+}
+
+impl Summary {
+    /// Returns how much was covered, if executions were drawn at random and there were not too many
+    /// different ones to tell.
+    pub fn coverage(&self) -> Option<Coverage> {
+        self.met.coverage().filter(|_| self.random)
+    }
+
+    /// Adds what another batch has drawn.
+    fn join(&mut self, other: Self) {
+        self.executions += other.executions;
+        self.blocked += other.blocked;
+        for bound in other.bounds {
+            if !self.bounds.contains(&bound) {
+                self.bounds.push(bound);
+            }
+        }
+        // Weaker orderings may be met in one batch only.
+        if other.memory != self.memory && !other.no_weak_ordering_met {
+            self.memory = other.memory;
+        }
+        self.no_weak_ordering_met &= other.no_weak_ordering_met;
+        self.weak_orderings |= other.weak_orderings;
+        self.suspended_spins |= other.suspended_spins;
+        self.nothing_shared &= other.nothing_shared;
+        let first =
+            |mine: &mut Option<String>, other: Option<String>| *mine = mine.take().or(other);
+        first(&mut self.weak_refused, other.weak_refused);
+        first(&mut self.spurious_left_out, other.spurious_left_out);
+        first(&mut self.rounds_left_out, other.rounds_left_out);
+        first(&mut self.undecided, other.undecided);
+        first(&mut self.values_left_out, other.values_left_out);
+        self.met.join(other.met);
+    }
+}
+
+/// What became of a batch: what it has drawn, or how it ended the test.
+type Drawn = Result<Summary, Box<dyn Any + Send>>;
+
+impl Builder {
+    /// Draws so many executions in batches. If one fails, the test ends as the first that does.
+    pub(crate) fn in_batches(&self, most: u64, draw: impl Fn(&Batch) -> Summary + Sync) -> Summary {
+        // Steps are counted by each batch alone.
+        let size = if self.max_steps.is_some() {
+            most.max(1)
+        } else {
+            BATCH
+        };
+        let batches = most.div_ceil(size).max(1);
+        let next = AtomicU64::new(0);
+        let last = AtomicU64::new(batches);
+        let done: Mutex<Vec<(u64, Drawn)>> = Mutex::default();
+        let work = || {
+            loop {
+                let number = next.fetch_add(1, Ordering::SeqCst);
+                if number >= last.load(Ordering::SeqCst) {
+                    return;
+                }
+                let batch = self.batch(number, size, most);
+                let drawn = catch_unwind(AssertUnwindSafe(|| draw(&batch)));
+                // Those after one that fails or is cut do not count.
+                let cut = |drawn: &Summary| drawn.executions < batch.executions;
+                if drawn.as_ref().map_or(true, cut) {
+                    last.fetch_min(number + 1, Ordering::SeqCst);
+                }
+                done.lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .push((number, drawn));
+            }
+        };
+        let workers = self.workers().min(batches);
+        if workers == 1 {
+            work();
+        } else {
+            // The name of a test is that of its thread.
+            let current = std::thread::current();
+            let name = current.name().unwrap_or("main");
+            std::thread::scope(|scope| {
+                for _ in 0..workers {
+                    let worker = std::thread::Builder::new().name(name.to_owned());
+                    if worker.spawn_scoped(scope, work).is_err() {
+                        // There are no more threads: this one does the work of all.
+                        return work();
+                    }
+                }
+            });
+        }
+        let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+        done.sort_by_key(|(number, _)| *number);
+        let mut all: Option<Summary> = None;
+        for (number, drawn) in done {
+            if number >= last.load(Ordering::SeqCst) {
+                break;
+            }
+            let drawn = drawn.unwrap_or_else(|end| resume_unwind(end));
+            match &mut all {
+                None => all = Some(drawn),
+                Some(all) => all.join(drawn),
+            }
+        }
+        all.expect("there is a batch")
+    }
+
+    fn batch(&self, number: u64, size: u64, most: u64) -> Batch {
+        let before = number * size;
+        Batch {
+            // The first has the seed itself.
+            seed: match number {
+                0 => self.seed,
+                _ => Random::new(self.seed.wrapping_add(number)).next(),
+            },
+            executions: size.min(most - before),
+            before,
+        }
+    }
+
+    fn workers(&self) -> u64 {
+        match self.workers {
+            0 => std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64),
+            workers => u64::from(workers),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_met_once_tells_what_was_not_met() {
+        let mut met = Met::default();
+        for print in [1, 1, 2, 3] {
+            met.add(Fingerprint::from_bits(print));
+        }
+        let mut more = Met::default();
+        more.add(Fingerprint::from_bits(3));
+        met.join(more);
+        let expected = Coverage {
+            different: 3,
+            unseen: 0.2,
+        };
+        assert_eq!(met.coverage(), Some(expected));
+        assert_eq!(Met::default().coverage(), None);
+    }
+
+    #[test]
+    fn batches_have_all_executions() {
+        let builder = Builder::default();
+        let batches: Vec<Batch> = (0..3)
+            .map(|number| builder.batch(number, 1000, 2300))
+            .collect();
+        assert_eq!(
+            batches.iter().map(|batch| batch.executions).sum::<u64>(),
+            2300
+        );
+        assert_eq!(batches[0].seed, builder.seed);
+        assert_ne!(batches[1].seed, batches[2].seed);
+    }
+}
