@@ -232,6 +232,8 @@ pub(crate) fn replace(path: &Path, old: &str, new: &str) -> Result<(), String> {
     let mut changed = false;
     let put = put_pieces(path, true, |mut file| {
         file.write_all(new.as_bytes())?;
+        // Nothing that takes long may be between this look and the change.
+        file.sync_all()?;
         changed = fs::read(path)? != old.as_bytes();
         match changed {
             true => Err(io::ErrorKind::Other.into()),
@@ -344,7 +346,8 @@ fn put_pieces(
     // A link stays a link.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let mut beside = target.clone().into_os_string();
-    beside.push(".new");
+    // Another process may save the same file, and a file of this name may be there already.
+    beside.push(format!(".{}.new", std::process::id()));
     let _saving = guard(&SAVING);
     let saved = File::create(&beside).and_then(|file| {
         write(&file)?;
@@ -432,4 +435,26 @@ fn text(name: &str, most: u64, what: &str) -> Result<String, String> {
         let at = error.utf8_error().valid_up_to();
         format!("{shown} is not UTF-8 text (at byte {at}); is it {what}?")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_has_changed_is_left_as_it_is() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("program.maz");
+        fs::write(&path, "as it was read").expect("a file");
+        assert_eq!(replace(&path, "as it was read", "changed"), Ok(()));
+        let refused = replace(&path, "as it was read", "changed again");
+        let why = refused.expect_err("it has changed");
+        assert!(why.contains("has changed since it was read"), "{why}");
+        assert_eq!(fs::read_to_string(&path).expect("it is there"), "changed");
+        // Nothing is left beside it.
+        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1);
+        fs::remove_file(&path).expect("it is there");
+        assert!(replace(&path, "changed", "changed again").is_err());
+        assert!(!path.exists());
+    }
 }

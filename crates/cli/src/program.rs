@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use mazurka::Program;
+use mazurka::reach::BadProperty;
 
 use crate::commands::Refusal;
 use crate::native::{self, NativeArgs};
@@ -257,6 +258,19 @@ pub(crate) fn load_source(
     set: &[(String, String)],
 ) -> Result<Program, Refusal> {
     Program::load(file, source, set).map_err(|all| mistakes(file, source, &all))
+}
+
+/// A property of a command line that cannot be asked for, to be shown.
+pub(crate) fn bad_property(bad: BadProperty) -> Refusal {
+    match bad {
+        BadProperty::Mistakes {
+            text,
+            mistakes: all,
+        } => mistakes("the property, after the program", &text, &all),
+        BadProperty::Point(_) | BadProperty::Nowhere(_) | BadProperty::Deadlock => {
+            Refusal::Message(bad.to_string())
+        }
+    }
 }
 
 /// The mistakes of a text, to be shown.

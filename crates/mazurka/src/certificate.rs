@@ -21,13 +21,15 @@
 //! ```
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::time::Instant;
 
 use mazurka_certificate::Tree;
 pub use mazurka_certificate::{Certificate, Facts, Kind as Evidence, Rejected};
 use mazurka_core::{Bound, Execution, Kind, Kinds, StopReason, Verdict};
 use mazurka_explore::{Observer, Progress};
-use mazurka_lang::Machine;
+use mazurka_lang::flat::Flat;
+use mazurka_lang::{Code, Machine};
 
 use crate::front::Front;
 use crate::search::everything;
@@ -36,8 +38,10 @@ use crate::{Algorithm, Options, Program, Watch};
 /// Steps of `optimal` after which all states are tried instead.
 const MOST_STEPS: u64 = 50_000_000;
 
-/// The same where runs may go on without end: then there are no more states than that, or there is
-/// no certificate.
+/// Steps of one run after which it is taken for one without an end.
+const MOST_STEPS_OF_A_RUN: u64 = 10_000;
+
+/// Steps of `optimal` after which no run is met that has no end, unless it is rare.
 const MOST_STEPS_OF_LOOPS: u64 = 1_000_000;
 
 /// Why there is no certificate.
@@ -54,7 +58,7 @@ pub enum NotCertified {
     Memory,
     /// It states what a certificate does not show.
     #[error(
-        "there are no certificates for temporal properties, `cover`, `refines` and `spec object`"
+        "there are no certificates for `cover`, `refines`, `spec object`, and temporal properties over locals"
     )]
     Property,
     /// Properties were named.
@@ -101,10 +105,12 @@ impl Checked {
             deadlocks,
             livelocks,
             results_differ,
+            broken,
             ..
         } = self.facts;
         let occur = [
             (Kind::Failure, failures > 0),
+            (Kind::Property, broken != Some(0)),
             (Kind::Deadlock, deadlocks > 0),
             (Kind::Livelock, livelocks > 0),
             (Kind::Nondeterminism, results_differ),
@@ -159,11 +165,11 @@ struct Looking<'a, 'w> {
 }
 
 impl<'a, 'w> Looking<'a, 'w> {
-    fn new(options: &'a Options, watch: &'a mut Watch<'w>) -> Self {
+    fn new(options: &'a Options, watch: &'a mut Watch<'w>, start: Instant) -> Self {
         Self {
             options,
             watch,
-            start: Instant::now(),
+            start,
             bound: None,
         }
     }
@@ -208,12 +214,51 @@ pub fn check(
         ))
     })?;
     program.can_certify(options)?;
-    let mut looking = Looking::new(options, watch);
+    let mut looking = Looking::new(options, watch, Instant::now());
     let checked = certificate.check(&mut || looking.go_on());
-    Ok(Checked {
-        facts: checked.map_err(|why| looking.or_bound(why))?,
-        counted: program.counted(options),
-    })
+    let facts = checked.map_err(|why| looking.or_bound(why))?;
+    let counted = program.counted(options);
+    match counted.contains(Kind::Property) && facts.broken.is_none() {
+        true => Err(NotCertified::Rejected(Rejected::Beyond(
+            "the evidence says nothing about temporal properties",
+        ))),
+        false => Ok(Checked { facts, counted }),
+    }
+}
+
+/// The tree of `optimal`; none if it has no end, or is too large.
+fn tree(
+    code: &Arc<Code>,
+    options: &Options,
+    watch: &mut Watch<'_>,
+) -> Result<Option<Vec<u8>>, NotCertified> {
+    // Where runs may have no end, a few steps show whether they do.
+    let few = code.may_loop().then_some(MOST_STEPS_OF_LOOPS);
+    for most in few.into_iter().chain([MOST_STEPS]) {
+        let mut short = options.clone();
+        short.limits.steps = Some(options.limits.steps.map_or(most, |asked| asked.min(most)));
+        if code.may_loop() {
+            let asked = short.limits.depth.unwrap_or(MOST_STEPS_OF_A_RUN);
+            short.limits.depth = Some(asked.min(MOST_STEPS_OF_A_RUN));
+        }
+        let mut growing = Growing(Tree::new(0));
+        let mut machine = code.machine(&short);
+        let search = everything(Algorithm::Optimal, &short);
+        let found = search.run(&mut machine, watch, &mut growing);
+        let endless = |bound: &Bound| matches!(bound, Bound::MaxDepth(_));
+        let large = |bound: &Bound| matches!(bound, Bound::MaxSteps(_));
+        let mut others = found.bounds.iter();
+        match others.find(|bound| !endless(bound) && !large(bound)) {
+            Some(&bound) => return Err(NotCertified::Bound(bound)),
+            None if found.bounds.iter().any(endless) => return Ok(None),
+            None if found.bounds.is_empty() => match found.stopped {
+                StopReason::Complete => return Ok(Some(growing.0.finish())),
+                _ => return Err(NotCertified::Bound(Bound::Interrupted)),
+            },
+            None => {}
+        }
+    }
+    Ok(None)
 }
 
 impl Program {
@@ -234,29 +279,22 @@ impl Program {
             most_jumps: options.limits.local,
             evidence: Vec::new(),
         };
-        let mut short = options.clone();
-        let most = match code.may_loop() {
-            true => MOST_STEPS_OF_LOOPS,
-            false => MOST_STEPS,
+        let start = Instant::now();
+        // A tree says nothing about runs without an end.
+        let tree = match self.counted(options).contains(Kind::Property) {
+            true => None,
+            false => tree(code, options, watch)?,
         };
-        short.limits.steps = Some(options.limits.steps.map_or(most, |asked| asked.min(most)));
-        let mut growing = Growing(Tree::new(0));
-        let mut machine = code.machine(&short);
-        let search = everything(Algorithm::Optimal, &short);
-        let found = search.run(&mut machine, watch, &mut growing);
-        let mut looking = Looking::new(options, watch);
+        let mut looking = Looking::new(options, watch, start);
         let mut added = 0;
-        let bounded = |bound: Bound| matches!(bound, Bound::MaxSteps(_) | Bound::MaxDepth(_));
-        match found.stopped {
-            StopReason::Complete if found.bounds.is_empty() => {
-                certificate.evidence = growing.0.finish();
+        match tree {
+            Some(evidence) => {
+                certificate.evidence = evidence;
                 let mended = certificate.mend(&mut || looking.go_on());
                 let mended = mended.map_err(|why| looking.or_bound(why))?;
                 (certificate, added) = (mended.certificate, mended.missing);
             }
-            StopReason::Complete | StopReason::Bound
-                if found.bounds.iter().all(|&bound| bounded(bound)) =>
-            {
+            None => {
                 let Certificate {
                     source,
                     settings,
@@ -267,10 +305,6 @@ impl Program {
                 let kind = Evidence::Stateful;
                 let grown = Certificate::grow(kind, &source, &settings, most_jumps, &mut go_on);
                 certificate = grown.map_err(|why| looking.or_bound(why))?;
-            }
-            _ => {
-                let bound = found.bounds.first().copied().unwrap_or(Bound::Interrupted);
-                return Err(NotCertified::Bound(bound));
             }
         }
         let facts = certificate.check(&mut || looking.go_on());
@@ -306,7 +340,9 @@ impl Program {
         if !options.properties.is_empty() {
             return Err(NotCertified::Named);
         }
-        match self.states_property() && self.kinds_of(options).contains(Kind::Property) {
+        let locals = Flat::new(code).speaks_of_locals();
+        let beyond = locals || !code.covers().is_empty() || self.refines().is_some();
+        match beyond && self.kinds_of(options).contains(Kind::Property) {
             true => Err(NotCertified::Property),
             false => Ok(()),
         }

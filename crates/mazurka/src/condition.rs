@@ -170,6 +170,8 @@ struct Gathered<'a> {
     wanted: &'a Wanted,
     classes: Vec<Class>,
     known: FxHashSet<Term>,
+    /// For which values the initial state fails. Later on its values are gone.
+    initial: Vec<Term>,
     /// Of the runs that count.
     counted: FxHashSet<Term>,
     /// Of those that were cut.
@@ -208,7 +210,10 @@ impl Gathered<'_> {
 }
 
 impl Observer<SymbolicMachine> for Gathered<'_> {
-    fn start(&mut self, _: &SymbolicMachine) {
+    fn start(&mut self, program: &SymbolicMachine) {
+        let failed = program.initial_mishaps().iter().filter(is_failure);
+        let counted = failed.filter(|mishap| program.counts(mishap));
+        self.initial = counted.map(|mishap| program.breach(mishap)).collect();
         self.classes.clear();
         self.known.clear();
         self.counted.clear();
@@ -250,10 +255,9 @@ impl Observer<SymbolicMachine> for Gathered<'_> {
         }
         match self.wanted {
             Wanted::Failure => {
-                for mishap in program.initial_mishaps().iter().filter(is_failure) {
-                    if program.counts(mishap) {
-                        self.add(program, program.breach(mishap));
-                    }
+                for broken in self.initial.clone() {
+                    let both = program.with_terms(|terms, _| terms.and(path, broken));
+                    self.add(program, both.unwrap_or(Term::FALSE));
                 }
                 let events = program.events().iter().enumerate();
                 for (at, event) in events {
@@ -481,6 +485,7 @@ impl Program {
             wanted,
             classes: Vec::new(),
             known: FxHashSet::default(),
+            initial: Vec::new(),
             counted: FxHashSet::default(),
             cut: FxHashSet::default(),
             results: Vec::new(),

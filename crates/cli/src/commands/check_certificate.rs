@@ -87,11 +87,11 @@ pub(super) fn check_certificate(args: &CheckCertificateArgs) -> Result<Exit, Ref
 fn told(certificate: &Certificate, checked: &Checked) -> String {
     let head = match checked.verdict() {
         Verdict::Verified => {
-            let shown = checked
-                .counted
-                .iter()
-                .filter(|&kind| kind != Kind::Property);
-            let shown: Vec<&str> = shown.map(Kind::name).collect();
+            let shown = checked.counted.iter().map(|kind| match kind {
+                Kind::Property => "violated property",
+                kind => kind.name(),
+            });
+            let shown: Vec<&str> = shown.collect();
             format!("verified: no {}", shown.join(", no "))
         }
         _ => format!(

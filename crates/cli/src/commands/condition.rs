@@ -2,7 +2,6 @@
 
 use clap::Args;
 use mazurka::condition::{Case, Wanted};
-use mazurka::reach::BadProperty;
 use mazurka::record::{Binding, Run};
 use mazurka_report::Conditioned;
 
@@ -10,7 +9,7 @@ use super::{Refusal, view};
 use crate::args::{OutputArgs, SearchArgs};
 use crate::exit::Exit;
 use crate::files;
-use crate::program::{ProgramArgs, load_source, mistakes};
+use crate::program::{ProgramArgs, bad_property, load_source};
 use crate::show::show;
 use crate::watch::watched;
 
@@ -49,15 +48,7 @@ pub(super) fn condition(args: &ConditionArgs) -> Result<Exit, Refusal> {
     let (file, set) = (args.program.only_file()?, &args.program.settings());
     let source = files::maz_program(file, "asked about values")?;
     let program = load_source(file, &source, set)?;
-    let wanted = Wanted::read(&source, set, &args.property).map_err(|bad| match bad {
-        BadProperty::Mistakes {
-            text,
-            mistakes: all,
-        } => mistakes("the property, after the program", &text, &all),
-        BadProperty::Point(_) | BadProperty::Nowhere(_) | BadProperty::Deadlock => {
-            Refusal::Message(bad.to_string())
-        }
-    })?;
+    let wanted = Wanted::read(&source, set, &args.property).map_err(bad_property)?;
     let options = args.search.options(1)?;
     let whole = watched(&options.limits, args.output.quiet, |watch| {
         program.condition(&wanted, &options, watch)

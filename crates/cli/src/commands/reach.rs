@@ -1,14 +1,14 @@
 //! The command `reach`.
 
 use clap::{Args, ValueEnum};
-use mazurka::reach::{self, BadProperty, Reach, StateProperty};
+use mazurka::reach::{self, Reach, StateProperty};
 use mazurka::unfold::{NetKind, Unfold};
 
 use super::{Refusal, view};
 use crate::args::{OutputArgs, SearchArgs, net};
 use crate::exit::Exit;
 use crate::files;
-use crate::program::{ProgramArgs, load_source, mistakes};
+use crate::program::{ProgramArgs, bad_property, load_source};
 use crate::show::show;
 use crate::watch::watched;
 
@@ -68,15 +68,7 @@ pub(super) fn reach(args: &ReachArgs) -> Result<Exit, Refusal> {
     let (file, set) = (args.program.only_file()?, &args.program.settings());
     let source = files::maz_program(file, "asked about states")?;
     let program = load_source(file, &source, set)?;
-    let wanted = StateProperty::read(&source, set, &args.property).map_err(|bad| match bad {
-        BadProperty::Mistakes {
-            text,
-            mistakes: all,
-        } => mistakes("the property, after the program", &text, &all),
-        BadProperty::Point(_) | BadProperty::Nowhere(_) | BadProperty::Deadlock => {
-            Refusal::Message(bad.to_string())
-        }
-    })?;
+    let wanted = StateProperty::read(&source, set, &args.property).map_err(bad_property)?;
     let options = args.search.options(1)?;
     let (kind, seed) = (args.net, args.seed);
     let how = Reach {

@@ -44,6 +44,24 @@ fn a_program_with_loops_has_its_states_for_evidence() {
 }
 
 #[test]
+fn temporal_properties_follow_from_ranks() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = &path(folder.path(), "served.cert");
+    let served = "var stop: bool = false eventually stop whenever !stop leads_to stop
+        process { while !stop { skip } } process { stop := true }";
+    let said = with_input(&["check", "-", "--certificate", file], served);
+    assert_eq!(said.code, 0, "{said:?}");
+    let said = mazurka(&["check-certificate", file]);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(said.out.contains("no violated property"), "{said:?}");
+    // Without the ranks of the properties nothing is said about them.
+    let bytes = fs::read(file).expect("it was saved");
+    let evidence = bytes.len() - 1;
+    fs::write(file, &bytes[..evidence]).expect("a file");
+    assert_eq!(mazurka(&["check-certificate", file]).code, 3);
+}
+
+#[test]
 fn what_is_not_shown_has_no_certificate() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = &path(folder.path(), "none.cert");
@@ -57,7 +75,7 @@ fn what_is_not_shown_has_no_certificate() {
         (
             "var x: int = 0 cover x == 1 process { x := 1 }",
             3,
-            "temporal properties, `cover`",
+            "no certificates for `cover`",
         ),
     ];
     for (program, code, why) in cases {

@@ -68,3 +68,21 @@ fn what_is_no_property_is_refused() {
     let said = mazurka(&["condition", "examples/counter.maz"]);
     assert_eq!(said.code, 3, "{said:?}");
 }
+
+#[test]
+fn what_the_initial_values_break_is_a_failure_for_these() {
+    // The last state is fine for n = 0, and the first is not.
+    let broken = "var x, y: int = 0 var n: int var b: bool requires 0 <= n && n < 3
+        invariant b || x != y
+        process { y := 2; y := n - 1 }";
+    let said = ask(broken, "failure", &[]);
+    let record = said.json();
+    assert_eq!(record["holds"], "!b", "{said:?}");
+    assert_eq!(record["fails"], "b", "{said:?}");
+    // Nor does it matter that all runs are discarded later on.
+    let discarded = format!("{broken} process {{ assume x > 2 }}");
+    let said = ask(&discarded, "failure", &[]);
+    let record = said.json();
+    assert_eq!(record["all_discarded"], "b", "{said:?}");
+    assert_eq!(record["holds"], "true", "{said:?}");
+}

@@ -28,6 +28,8 @@ pub struct Outline {
     pub variables: Vec<String>,
     /// Semaphores, conditions, channels and the like.
     pub objects: Vec<String>,
+    /// Procedures and functions: what a call of one does is not in its text.
+    pub callables: Vec<String>,
     /// The number of items of the file.
     pub items: usize,
     /// Where the names of the first and the last variable or lock stand that is declared before
@@ -116,9 +118,14 @@ impl Outline {
                     outline.locks.push((name.text.to_owned(), len.is_some()));
                 }
                 Item::Object(object) => outline.objects.push(object.name.text.to_owned()),
-                Item::Proc { body, .. } | Item::Process { body, .. } => {
+                Item::Function(function) => {
+                    outline.callables.push(function.name.text.to_owned());
+                }
+                Item::Proc { name, body, .. } => {
+                    outline.callables.push(name.text.to_owned());
                     outline.bodies.push(Body { block: block(body) });
                 }
+                Item::Process { body, .. } => outline.bodies.push(Body { block: block(body) }),
                 _ => {}
             }
         }

@@ -105,6 +105,17 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
         .filter(|word| !word.is_empty())
 }
 
+/// The names that a statement assigns to: those on the left of `:=` that are no index, and what a
+/// message is received into.
+pub(super) fn targets(text: &str) -> impl Iterator<Item = &str> {
+    let left = match (text.split_once(":="), text.split_once('?')) {
+        (Some((left, _)), _) => left,
+        (None, Some((_, into))) => into,
+        (None, None) => "",
+    };
+    left.split(',').filter_map(|target| words(target).next())
+}
+
 /// Declares something on a line of its own: behind the last variable, or in front of the first.
 /// None if neither is a place for it.
 pub(super) fn declare(source: &str, outline: &Outline, declaration: &str) -> Option<Edit> {
@@ -150,6 +161,14 @@ mod tests {
         let edits = wrap(source, (12, source.len() - 2), "atomic");
         let text = "process {\n  atomic {\n    x := 1;\n    y := 2\n  }\n}";
         assert_eq!(apply(source, &edits), text);
+    }
+
+    #[test]
+    fn targets_are_what_is_assigned_to() {
+        let of = |text| targets(text).collect::<Vec<_>>();
+        assert_eq!(of("a[i], b := i, c"), ["a", "b"]);
+        assert_eq!(of("c ? x"), ["x"]);
+        assert_eq!(of("lock(m)"), [] as [&str; 0]);
     }
 
     #[test]

@@ -1,71 +1,321 @@
-//! A guard on a step: it waits until a shared variable has some value. Of the guards that work on
-//! one step the ranking shows the weakest first: the one that leaves most behaviours.
+//! A guard on a step: it waits until a shared variable has some value, and no longer than it must.
+//!
+//! The values of a variable are cut into *classes*: each number of the text, and what lies between
+//! them; each member of an `enum`; `true` and `false`. A guard admits some of the classes.
+//! The conditions that a person would write first are tried (`x == 3`, `x > 3`). One that works is
+//! widened: it admits one class more, and another one, as long as the program with it is verified.
+//! So what is shown is maximal: no other class of the variable can be admitted.
+
+use std::rc::Rc;
 
 use mazurka_lang::hir::Type;
-use mazurka_lang::outline::{Block, Role};
+use mazurka_lang::outline::{Role, Statement};
 
 use super::edit::{Edit, words};
-use super::{Candidate, ChangeKind, Subject};
+use super::{Candidate, ChangeKind, Repair, Subject};
 
 /// Numbers of the text that a variable is compared with.
 const MOST_NUMBERS: usize = 6;
 
-/// Changes that let a step wait.
-pub(super) fn candidates(subject: &Subject<'_>) -> Vec<Candidate> {
-    let conditions = conditions(subject);
+/// Members of an `enum` that a variable is compared with.
+const MOST_MEMBERS: usize = 12;
+
+/// Values of a variable that no guard tells apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Class {
+    /// One value that has a name: the condition that it is this one, and that it is not.
+    Named { is: String, is_not: String },
+    /// The numbers from the first to the second; without one there is no end.
+    Numbers(Option<i64>, Option<i64>),
+}
+
+/// A variable and the classes of its values, in order.
+#[derive(Debug)]
+struct Domain {
+    variable: String,
+    classes: Vec<Class>,
+}
+
+/// A condition on a statement: the classes that it waits for.
+#[derive(Clone, Debug)]
+struct Guard {
+    /// Where the statement starts.
+    start: usize,
+    domain: Rc<Domain>,
+    admits: Vec<bool>,
+}
+
+/// The widest guards that work, tried with a function that checks a change.
+pub(super) fn repairs(
+    subject: &Subject<'_>,
+    attempt: &mut dyn FnMut(&Candidate) -> Option<Repair>,
+) -> Vec<Repair> {
+    let domains = domains(subject);
     let mut all = Vec::new();
-    for body in &subject.outline.bodies {
-        in_block(subject, &body.block, &conditions, &mut all);
+    let blocks = subject.blocks().into_iter();
+    for statement in blocks.flatten().filter(|one| can_wait(subject, one)) {
+        for domain in &domains {
+            let mut known: Vec<Guard> = Vec::new();
+            for guard in first_guards(statement.span.start as usize, domain) {
+                if known.iter().any(|wider| guard.is_within(wider)) {
+                    continue;
+                }
+                if let Some(repair) = attempt(&guard.candidate(subject)) {
+                    let (guard, repair) = widened(subject, guard, repair, attempt);
+                    known.push(guard);
+                    all.push(repair);
+                }
+            }
+        }
     }
     all
 }
 
-/// Conditions over one variable: what a person would write first.
-fn conditions(subject: &Subject<'_>) -> Vec<String> {
-    let mut numbers: Vec<i64> = words(subject.source)
-        .filter_map(|word| word.parse().ok())
-        .collect();
-    numbers.sort_unstable();
-    numbers.dedup();
-    numbers.truncate(MOST_NUMBERS);
+fn can_wait(subject: &Subject<'_>, statement: &Statement) -> bool {
+    matches!(statement.role, Role::Step | Role::Lock(..))
+        && subject.is_involved(statement)
+        && subject.touches_shared(statement)
+}
+
+/// The variables that a guard can be about.
+fn domains(subject: &Subject<'_>) -> Vec<Rc<Domain>> {
     let program = subject.code.program();
+    let numbers = numbers(subject.source);
     let scalars = program.vars.iter().filter(|var| var.len.is_none());
     let known = scalars.filter(|var| subject.outline.variables.contains(&var.name));
-    let mut all = Vec::new();
-    for var in known {
+    let domain = |var: &mazurka_lang::hir::Var| {
         let name = &var.name;
-        if var.ty == Type::Bool {
-            all.extend([name.clone(), format!("!{name}")]);
-            continue;
-        }
-        for number in &numbers {
-            let compare = |sign: &str| format!("{name} {sign} {number}");
-            all.extend(["!=", "==", ">", "<"].map(compare));
-        }
-    }
+        let classes = match var.ty {
+            Type::Bool => [(name.clone(), format!("!{name}"))]
+                .into_iter()
+                .flat_map(|(yes, no)| [(no.clone(), yes.clone()), (yes, no)])
+                .map(|(is, is_not)| Class::Named { is, is_not })
+                .collect(),
+            Type::Enum(at) => {
+                let members = &program.enums.get(usize::from(at))?.members;
+                let named = |member: &String| Class::Named {
+                    is: format!("{name} == {member}"),
+                    is_not: format!("{name} != {member}"),
+                };
+                members.iter().take(MOST_MEMBERS).map(named).collect()
+            }
+            Type::Int | Type::Signed(_) => between(&numbers, None),
+            Type::Unsigned(_) => between(&numbers, Some(0)),
+            Type::Process => return None,
+        };
+        let variable = name.clone();
+        Some(Rc::new(Domain { variable, classes }))
+    };
+    known.filter_map(domain).collect()
+}
+
+/// The least numbers of the text.
+fn numbers(source: &str) -> Vec<i64> {
+    let mut all: Vec<i64> = words(source).filter_map(|word| word.parse().ok()).collect();
+    all.sort_unstable();
+    all.dedup();
+    all.truncate(MOST_NUMBERS);
     all
 }
 
-fn in_block(
+/// The numbers, and what lies between them, from the least value on.
+fn between(numbers: &[i64], least: Option<i64>) -> Vec<Class> {
+    let mut classes = Vec::new();
+    let mut from = least;
+    for &number in numbers {
+        let before = number.checked_sub(1);
+        if before.is_some() && from.is_none_or(|from| Some(from) <= before) {
+            classes.push(Class::Numbers(from, before));
+        }
+        classes.push(Class::Numbers(Some(number), Some(number)));
+        from = number.checked_add(1);
+    }
+    if from.is_some() {
+        classes.push(Class::Numbers(from, None));
+    }
+    classes
+}
+
+/// What a person would write first, the widest first: one class, all but one, and for numbers those
+/// below and above one.
+fn first_guards(start: usize, domain: &Rc<Domain>) -> Vec<Guard> {
+    let count = domain.classes.len();
+    let mut all: Vec<Vec<bool>> = Vec::new();
+    for (at, class) in domain.classes.iter().enumerate() {
+        let point = match class {
+            Class::Named { .. } => true,
+            Class::Numbers(from, to) => from == to && from.is_some(),
+        };
+        let below_and_above = !matches!(class, Class::Named { .. });
+        if point {
+            all.push((0..count).map(|one| one == at).collect());
+            all.push((0..count).map(|one| one != at).collect());
+        }
+        if point && below_and_above {
+            all.push((0..count).map(|one| one < at).collect());
+            all.push((0..count).map(|one| one > at).collect());
+        }
+    }
+    all.retain(|admits| admits.contains(&true) && admits.contains(&false));
+    all.sort_by_key(|admits| admits.iter().filter(|&&admitted| !admitted).count());
+    all.dedup();
+    let guard = |admits| Guard {
+        start,
+        domain: domain.clone(),
+        admits,
+    };
+    all.into_iter().map(guard).collect()
+}
+
+/// Admits more as long as that works.
+fn widened(
     subject: &Subject<'_>,
-    block: &Block,
-    conditions: &[String],
-    into: &mut Vec<Candidate>,
-) {
-    for statement in block {
-        let waits = matches!(statement.role, Role::Step | Role::Lock(..));
-        if waits && subject.is_involved(statement) && subject.touches_shared(statement) {
-            let start = statement.span.start as usize;
-            let line = subject.line(start);
-            into.extend(conditions.iter().map(|condition| Candidate {
-                kind: ChangeKind::Guard,
-                summary: format!("line {line} waits until `{condition}`"),
-                edits: vec![Edit::insert(start, format!("{condition} |> "))],
-                regions: Vec::new(),
-            }));
+    mut guard: Guard,
+    mut repair: Repair,
+    attempt: &mut dyn FnMut(&Candidate) -> Option<Repair>,
+) -> (Guard, Repair) {
+    // A process that waits for ever with one class more need not with two, so all are asked again.
+    loop {
+        let before = guard.admits.clone();
+        for at in 0..before.len() {
+            let mut wider = guard.clone();
+            wider.admits[at] = true;
+            if guard.admits[at] || !wider.admits.contains(&false) {
+                continue;
+            }
+            if let Some(better) = attempt(&wider.candidate(subject)) {
+                (guard, repair) = (wider, better);
+            }
         }
-        for inner in &statement.blocks {
-            in_block(subject, inner, conditions, into);
+        if guard.admits == before {
+            return (guard, repair);
         }
+    }
+}
+
+impl Guard {
+    /// Whether a guard on the same variable admits all that this one does.
+    fn is_within(&self, wider: &Guard) -> bool {
+        let mut both = self.admits.iter().zip(&wider.admits);
+        both.all(|(&this, &other)| other || !this)
+    }
+
+    fn candidate(&self, subject: &Subject<'_>) -> Candidate {
+        let condition = self.domain.condition(&self.admits);
+        let line = subject.line(self.start);
+        Candidate {
+            kind: ChangeKind::Guard,
+            summary: format!("line {line} waits until `{condition}`"),
+            edits: vec![Edit::insert(self.start, format!("{condition} |> "))],
+            regions: Vec::new(),
+        }
+    }
+}
+
+impl Domain {
+    /// That the variable has a value of one of these classes, in few words.
+    fn condition(&self, admits: &[bool]) -> String {
+        let mut excluded = self
+            .classes
+            .iter()
+            .zip(admits)
+            .filter(|(_, admits)| !**admits);
+        if let (Some((class, _)), None) = (excluded.next(), excluded.next()) {
+            match class {
+                Class::Named { is_not, .. } => return is_not.clone(),
+                Class::Numbers(Some(from), to) if Some(from) == to.as_ref() => {
+                    return format!("{} != {from}", self.variable);
+                }
+                Class::Numbers(..) => {}
+            }
+        }
+        let mut parts: Vec<String> = Vec::new();
+        let mut run: Option<(Option<i64>, Option<i64>)> = None;
+        for (class, &admitted) in self.classes.iter().zip(admits) {
+            match (class, admitted) {
+                (Class::Named { is, .. }, true) => parts.push(is.clone()),
+                (Class::Numbers(from, to), true) => {
+                    run = Some((run.map_or(*from, |(first, _)| first), *to));
+                }
+                (_, false) => parts.extend(run.take().map(|run| self.within(run))),
+            }
+        }
+        parts.extend(run.map(|run| self.within(run)));
+        parts.join(" || ")
+    }
+
+    fn within(&self, run: (Option<i64>, Option<i64>)) -> String {
+        let name = &self.variable;
+        match run {
+            (Some(from), Some(to)) if from == to => format!("{name} == {from}"),
+            (Some(from), Some(to)) if from == 0 && self.starts_at(from) => {
+                format!("{name} <= {to}")
+            }
+            (Some(from), Some(to)) => format!("{name} >= {from} && {name} <= {to}"),
+            (Some(from), None) => format!("{name} >= {from}"),
+            (None, Some(to)) => format!("{name} <= {to}"),
+            (None, None) => "true".to_owned(),
+        }
+    }
+
+    /// Whether no value is less.
+    fn starts_at(&self, number: i64) -> bool {
+        matches!(self.classes.first(), Some(Class::Numbers(Some(from), _)) if *from == number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn domain(numbers: &[i64], least: Option<i64>) -> Rc<Domain> {
+        Rc::new(Domain {
+            variable: "x".to_owned(),
+            classes: between(numbers, least),
+        })
+    }
+
+    /// The condition that admits the values for which a function holds, which knows the ends of
+    /// classes alone.
+    fn told(domain: &Domain, admits: impl Fn(Option<i64>, Option<i64>) -> bool) -> String {
+        let classes = domain.classes.iter();
+        let admits = classes.map(|class| match class {
+            Class::Numbers(from, to) => admits(*from, *to),
+            Class::Named { .. } => false,
+        });
+        domain.condition(&admits.collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn classes_are_told_in_few_words() {
+        let domain = domain(&[0, 1, 5], None);
+        assert_eq!(domain.classes.len(), 6, "{domain:?}");
+        let at_least = |number: i64| move |from: Option<i64>, _| from.is_some_and(|n| n >= number);
+        assert_eq!(told(&domain, at_least(1)), "x >= 1");
+        assert_eq!(told(&domain, |from, _| from != Some(5)), "x != 5");
+        assert_eq!(told(&domain, |from, _| from == Some(2)), "x >= 2 && x <= 4");
+        assert_eq!(told(&domain, |from, _| from == Some(1)), "x == 1");
+        assert_eq!(told(&domain, |from, _| from.is_none()), "x <= -1");
+        let ends = |from: Option<i64>, _| from.is_none_or(|n| n >= 5);
+        assert_eq!(told(&domain, ends), "x <= -1 || x >= 5");
+    }
+
+    #[test]
+    fn numbers_without_a_sign_have_a_least_one() {
+        let domain = domain(&[2], Some(0));
+        assert_eq!(told(&domain, |_, to| to == Some(1)), "x <= 1");
+        assert_eq!(told(&domain, |from, _| from == Some(2)), "x == 2");
+    }
+
+    #[test]
+    fn the_widest_are_first_and_none_is_trivial() {
+        let domain = domain(&[0, 1], None);
+        let all = first_guards(0, &domain);
+        let told: Vec<String> = all
+            .iter()
+            .map(|guard| domain.condition(&guard.admits))
+            .collect();
+        assert_eq!(told[..2], ["x != 0".to_owned(), "x != 1".to_owned()]);
+        assert!(told.contains(&"x == 1".to_owned()) && !told.contains(&"true".to_owned()));
     }
 }

@@ -7,14 +7,11 @@ use super::{Candidate, ChangeKind, Subject};
 
 /// Changes that wait for children.
 pub(super) fn candidates(subject: &Subject<'_>) -> Vec<Candidate> {
-    let mut all = Vec::new();
-    for body in &subject.outline.bodies {
-        in_block(subject, &body.block, &mut all);
-    }
-    all
+    let blocks = subject.blocks().into_iter();
+    blocks.flat_map(|block| in_block(subject, block)).collect()
 }
 
-fn in_block(subject: &Subject<'_>, block: &Block, into: &mut Vec<Candidate>) {
+fn in_block(subject: &Subject<'_>, block: &Block) -> Vec<Candidate> {
     let source = subject.source;
     let spawns = |statement: &mazurka_lang::outline::Statement| {
         statement.role == Role::Spawn
@@ -24,6 +21,7 @@ fn in_block(subject: &Subject<'_>, block: &Block, into: &mut Vec<Candidate>) {
                 .flatten()
                 .any(|s| s.role == Role::Spawn)
     };
+    let mut all = Vec::new();
     if let Some(first) = block.iter().position(spawns) {
         // The later it waits, the more goes on at the same time.
         for at in (first + 1..=block.len()).rev() {
@@ -35,7 +33,7 @@ fn in_block(subject: &Subject<'_>, block: &Block, into: &mut Vec<Candidate>) {
                 }
             };
             let line = subject.line(block[at - 1].span.end as usize);
-            into.push(Candidate {
+            all.push(Candidate {
                 kind: ChangeKind::Join,
                 summary: format!("a join behind line {line}"),
                 edits: vec![edit],
@@ -43,7 +41,5 @@ fn in_block(subject: &Subject<'_>, block: &Block, into: &mut Vec<Candidate>) {
             });
         }
     }
-    for inner in block.iter().flat_map(|statement| &statement.blocks) {
-        in_block(subject, inner, into);
-    }
+    all
 }

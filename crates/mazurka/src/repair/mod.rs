@@ -10,7 +10,7 @@
 //! | `join.rs` | a process waits for those that it has started |
 //! | `lock.rs` | a lock around the smallest regions, one of the program or a new one |
 //! | `atomic.rs` | an `atomic` block around the smallest regions |
-//! | `guard.rs` | a step waits for a condition |
+//! | `guard.rs` | a step waits for a condition, as weak as it can be |
 //!
 //! A change of the order costs nothing when the program runs, so these come first; the others let
 //! processes wait, and guards come last, since they may wait for ever. Then a change that adds no
@@ -44,12 +44,12 @@ use std::time::{Duration, Instant};
 use mazurka_core::record::Record;
 use mazurka_core::{Counts, Limits, Verdict};
 use mazurka_lang::Code;
-use mazurka_lang::outline::{Outline, Statement};
+use mazurka_lang::outline::{Block, Outline, Role, Statement};
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 
 use crate::{Algorithm, Options, Program, Refused, Watch};
-use edit::{Edit, apply, words};
+use edit::{Edit, apply, targets, words};
 use region::{Region, covers};
 
 /// Steps after which a candidate is left out.
@@ -178,14 +178,39 @@ impl Subject<'_> {
         words(statement.span.text(self.source)).any(known)
     }
 
-    /// Whether two statements use a variable in common.
-    fn share_a_variable(&self, one: &Statement, two: &Statement) -> bool {
-        let [one, two] = [one, two].map(|statement| statement.span.text(self.source));
+    /// All blocks: those of processes and procedures, each before the blocks inside it.
+    fn blocks(&self) -> Vec<&Block> {
+        fn add<'b>(block: &'b Block, into: &mut Vec<&'b Block>) {
+            into.push(block);
+            for inner in block.iter().flat_map(|statement| &statement.blocks) {
+                add(inner, into);
+            }
+        }
+        let mut all = Vec::new();
+        for body in &self.outline.bodies {
+            add(&body.block, &mut all);
+        }
+        all
+    }
+
+    /// Whether the order of two statements does not matter to their process when it is alone: they
+    /// use no shared variable in common, none assigns to what the other uses, and none calls
+    /// something that may do more than its text says.
+    fn commute(&self, one: &Statement, two: &Statement) -> bool {
+        let moves = |statement: &Statement| {
+            let roles = matches!(
+                statement.role,
+                Role::Step | Role::Lock(..) | Role::Unlock(_) | Role::Join
+            );
+            let mut used = words(statement.span.text(self.source));
+            roles && !used.any(|word| self.outline.callables.iter().any(|name| name == word))
+        };
+        let [first, second] = [one, two].map(|statement| statement.span.text(self.source));
+        let uses = |text: &str, name: &str| words(text).any(|word| word == name);
         let mut variables = self.outline.variables.iter();
-        variables.any(|name| {
-            let uses = |text| words(text).any(|word| word == name);
-            uses(one) && uses(two)
-        })
+        let share = variables.any(|name| uses(first, name) && uses(second, name));
+        let writes = |text: &str, other: &str| targets(text).any(|name| uses(other, name));
+        moves(one) && moves(two) && !share && !writes(first, second) && !writes(second, first)
     }
 
     /// Whether a statement has a step of what shows the violation.
@@ -249,7 +274,10 @@ impl Program {
         if source.contains(mazurka_diagnostics::MARK) {
             return Err(NotRepaired::Included);
         }
-        let record = self.check(options, watch)?;
+        let until = start + options.limits.time.unwrap_or(TIME_OF_ALL);
+        let mut in_time = options.clone();
+        in_time.limits.time.get_or_insert(TIME_OF_ALL);
+        let record = self.check(&in_time, watch)?;
         let mut found = RepairRecord {
             record,
             tried: 0,
@@ -270,37 +298,36 @@ impl Program {
             program: self,
             source,
             options,
-            until: start + options.limits.time.unwrap_or(TIME_OF_ALL),
+            until,
             before: None,
+            tried: 0,
+            all_tried: true,
         };
         trial.before = behaviours(self, &trial.options_now(), watch);
-        let proposals: [fn(&Subject<'_>) -> Vec<Candidate>; 5] = [
+        let proposals: [fn(&Subject<'_>) -> Vec<Candidate>; 4] = [
             order::candidates,
             join::candidates,
             lock::candidates,
             atomic::candidates,
-            guard::candidates,
         ];
         for propose in proposals {
             let mut working: Vec<Vec<Region>> = Vec::new();
             for candidate in propose(&subject) {
-                if trial.is_over() {
-                    found.all_tried = false;
-                    break;
-                }
                 let regions = &candidate.regions;
                 let more =
                     !regions.is_empty() && working.iter().any(|known| covers(regions, known));
                 if more {
                     continue;
                 }
-                found.tried += 1;
-                if let Some(repair) = trial.works(&candidate, watch) {
+                if let Some(repair) = trial.attempt(&candidate, watch) {
                     working.push(candidate.regions);
                     found.repairs.push(repair);
                 }
             }
         }
+        let attempt = &mut |candidate: &Candidate| trial.attempt(candidate, watch);
+        found.repairs.extend(guard::repairs(&subject, attempt));
+        (found.tried, found.all_tried) = (trial.tried, trial.all_tried);
         rank(&mut found.repairs);
         Ok(found)
     }
@@ -336,11 +363,21 @@ struct Trial<'a> {
     options: &'a Options,
     until: Instant,
     before: Option<(Behaviours, Counts)>,
+    /// How many changes were checked.
+    tried: u64,
+    /// Whether all were that were to be.
+    all_tried: bool,
 }
 
 impl Trial<'_> {
-    fn is_over(&self) -> bool {
-        Instant::now() >= self.until
+    /// The change as it is told, if it works and there is time to try it.
+    fn attempt(&mut self, candidate: &Candidate, watch: &mut Watch<'_>) -> Option<Repair> {
+        if Instant::now() >= self.until {
+            self.all_tried = false;
+            return None;
+        }
+        self.tried += 1;
+        self.works(candidate, watch)
     }
 
     /// For one check, with what is left of the time.

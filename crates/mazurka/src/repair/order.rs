@@ -1,7 +1,7 @@
 //! Another order: of two statements that follow each other, lock acquisitions among them, and of
 //! the elements of an array of locks.
 
-use mazurka_lang::outline::{Block, Role, Statement};
+use mazurka_lang::outline::{Role, Statement};
 
 use super::edit::{Edit, before, words};
 use super::{Candidate, ChangeKind, Subject};
@@ -9,34 +9,22 @@ use super::{Candidate, ChangeKind, Subject};
 /// Changes of an order.
 pub(super) fn candidates(subject: &Subject<'_>) -> Vec<Candidate> {
     let mut all = Vec::new();
-    for body in &subject.outline.bodies {
-        in_block(subject, &body.block, &mut all);
-    }
-    all
-}
-
-fn in_block(subject: &Subject<'_>, block: &Block, into: &mut Vec<Candidate>) {
-    for pair in block.windows(2) {
+    for pair in subject
+        .blocks()
+        .into_iter()
+        .flat_map(|block| block.windows(2))
+    {
         let [one, two] = pair else { continue };
-        let involved = subject.is_involved(one) || subject.is_involved(two);
-        if !involved {
+        if !subject.is_involved(one) && !subject.is_involved(two) {
             continue;
         }
-        into.extend(by_index(subject, one, two));
-        let moves = |statement: &Statement| {
-            matches!(
-                statement.role,
-                Role::Step | Role::Lock(..) | Role::Unlock(_) | Role::Join
-            )
-        };
+        all.extend(by_index(subject, one, two));
         // What one of them does must not matter to the other, when the process is alone.
-        if moves(one) && moves(two) && !subject.share_a_variable(one, two) {
-            into.push(swapped(subject, one, two));
+        if subject.commute(one, two) {
+            all.push(swapped(subject, one, two));
         }
     }
-    for inner in block.iter().flat_map(|statement| &statement.blocks) {
-        in_block(subject, inner, into);
-    }
+    all
 }
 
 fn swapped(subject: &Subject<'_>, one: &Statement, two: &Statement) -> Candidate {
