@@ -1,7 +1,7 @@
 //! What holds of whole runs, decided on a set of states that no step leaves (`stateful.rs`).
 //!
-//! `always e` is a question to each state. Each other property has a *goal*: e of `eventually e` and
-//! of `infinitely_often e`, f of `whenever e leads_to f`. A run violates it that comes into its
+//! `always e` is a question to each state. Each other property has a *goal*: e of `eventually e`
+//! and of `infinitely_often e`, f of `whenever e leads_to f`. A run violates it that comes into its
 //! *region* and stays there:
 //!
 //! | property | region: states without the goal, in which no process has failed, and |
@@ -12,9 +12,9 @@
 //!
 //! A run stays in a region if it ends there, or goes on in it for ever. For the latter each state
 //! has a rank once more, which no step inside the region raises, and a class of equal rank can hold
-//! no fair run if it has no step inside, or some process is ready in all of it and has none: this is
-//! what a livelock is decided by, too. The region is computed here, from the steps that were made;
-//! only ranks are read.
+//! no fair run if it has no step inside, or some process is ready in all of it and has none: this
+//! is what a livelock is decided by, too. The region is computed here, from the steps that were
+//! made; only ranks are read.
 
 use std::collections::BTreeMap;
 
