@@ -33,8 +33,8 @@ pub(crate) struct NativeArgs {
     #[arg(long)]
     leaks: bool,
     /// C: the values of `__VERIFIER_nondet_TYPE`, such as int=0..3 (repeatable)
-    #[arg(long, alias = "nondet", value_name = "TYPE=LEAST..GREATEST", value_parser = range)]
-    inputs: Vec<(String, i64, i64)>,
+    #[arg(long, value_name = "TYPE=LEAST..GREATEST", value_parser = range)]
+    nondet: Vec<(String, i64, i64)>,
     /// What is observed, as a record has it.
     #[arg(skip)]
     observe: Option<String>,
@@ -97,12 +97,12 @@ struct Observed<'a> {
 impl NativeArgs {
     /// Whether there is a flag that other programs do not have.
     pub(crate) fn is_empty(&self) -> bool {
-        !self.allow_races && !self.leaks && self.inputs.is_empty() && self.cflags.is_empty()
+        !self.allow_races && !self.leaks && self.nondet.is_empty() && self.cflags.is_empty()
     }
 
     /// What is said of such a flag where it means nothing.
     pub(crate) fn only_for_c() -> String {
-        "--allow-races, --leaks, --inputs and flags for a compiler are for programs in C and C++"
+        "--allow-races, --leaks, --nondet and flags for a compiler are for programs in C and C++"
             .to_owned()
     }
 
@@ -119,7 +119,7 @@ impl NativeArgs {
             match name.as_str() {
                 "@allow-races" => args.allow_races = true,
                 "@leaks" => args.leaks = true,
-                "@nondet" => args.inputs.push(range(value)?),
+                "@nondet" => args.nondet.push(range(value)?),
                 "@observe" => args.observe = Some(value.clone()),
                 // A record is a file, and no file may say what the compiler does.
                 "@cflag" => {
@@ -146,7 +146,7 @@ impl NativeArgs {
         if let Some(observed) = observed {
             add(SET[4], observed.to_owned());
         }
-        for (name, least, greatest) in &self.inputs {
+        for (name, least, greatest) in &self.nondet {
             add(SET[1], format!("{name}={least}..{greatest}"));
         }
         for flag in &self.cflags {
@@ -212,7 +212,7 @@ impl NativeArgs {
             allow_races: self.allow_races,
             leaks: self.leaks,
             outside: outside.lines().map(str::to_owned).collect(),
-            inputs: self.inputs.clone(),
+            inputs: self.nondet.clone(),
             observed: observed.names.map_or(Vec::new(), |names| {
                 names
                     .split(',')

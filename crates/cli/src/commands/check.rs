@@ -44,6 +44,7 @@ different final states if the file has `observe` or states no other property; --
 instead what counts, kinds or the names of properties. Where a violation is found, graver ones are looked for in as many steps again,
 at least a million; the kinds that are still open then are named. --keep-going explores everything.
 {EXIT_CODES}"))]
+#[command(mut_arg("nondet", |flag| flag.visible_alias("inputs")))]
 #[command(mut_args(|flag| offer(flag, ABOUT_FORMATS, &FORMATS.concat())))]
 pub(crate) struct CheckArgs {
     #[command(flatten)]

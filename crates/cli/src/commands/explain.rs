@@ -49,11 +49,13 @@ pub(super) fn explain(args: &ExplainArgs) -> Result<Exit, Refusal> {
 
 /// The codes in the order of the documentation, each with its text.
 fn sections() -> impl Iterator<Item = (&'static str, &'static str)> {
-    DOCUMENTED.split("\n### ").skip(1).map(|section| {
+    let sections = DOCUMENTED.split("\n### ").skip(1).map(|section| {
         let (code, text) = section.split_once('\n').unwrap_or((section, ""));
         let end = text.find("\n## ").unwrap_or(text.len());
         (code.trim(), text[..end].trim())
-    })
+    });
+    // Some headings are about several codes.
+    sections.filter(|(title, _)| !title.contains(' '))
 }
 
 /// The text without the marks of code blocks, whose lines are indented.

@@ -58,6 +58,7 @@ const ABOUT_ALL_FORMATS: &str = "Text for people, the record for programs, a pic
 
 {EXIT_CODES}
 A failure or a deadlock that was found is exit code 1; different final states are not."))]
+#[command(mut_arg("nondet", |flag| flag.visible_alias("inputs")))]
 #[command(mut_args(|flag| offer(flag, ABOUT_ALL_FORMATS, &[&FORMATS[..], &EXCHANGE].concat())))]
 pub(crate) struct ExploreArgs {
     #[command(flatten)]
