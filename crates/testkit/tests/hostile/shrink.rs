@@ -19,6 +19,10 @@ fn words(text: &str) -> Vec<String> {
             let mark = |c: char| !word(c) && !c.is_whitespace() && !"(){}[],;\"".contains(c);
             let end = match first {
                 '"' => rest[1..].find('"').map_or(rest.len(), |at| at + 2),
+                // An operation on an atomic variable: `.swap`.
+                '.' if rest[1..].starts_with(word) => {
+                    rest[1..].find(|c| !word(c)).map_or(rest.len(), |at| at + 1)
+                }
                 c if word(c) => rest.find(|c| !word(c)).unwrap_or(rest.len()),
                 c if mark(c) => rest.find(|c| !mark(c)).unwrap_or(rest.len()),
                 c => c.len_utf8(),
@@ -51,6 +55,9 @@ fn text(words: &[String]) -> String {
         let starts = depth == 0 && breaks.contains(&word.as_str()) && statement;
         if starts && at > 0 {
             text.push('\n');
+        }
+        if word.starts_with('.') && word != ".." {
+            text.truncate(text.trim_end_matches(' ').len());
         }
         text += word;
         text.push(' ');
