@@ -158,7 +158,7 @@ impl Parser {
             self.expr()?;
             self.need("]")?;
         }
-        Ok(Some((Expr::Num(UNBOUNDED), true)))
+        Ok(Some((Expr::Num(1 << 30), true)))
     }
 
     /// `chan c[n][k]: T`
@@ -355,13 +355,6 @@ impl Compiler {
 
     /// Pushes whether there is room for a message. Its value is computed after that.
     fn possible(&mut self, channel: &Place, values: &[Expr]) -> Done {
-        // There is room in any case, so the index is not looked at.
-        if let Some(Meaning::Object { base, .. }) = self.lookup(&channel.name)
-            && self.code.objects[base].count >= UNBOUNDED
-        {
-            self.emit(Instr::Push(1));
-            return Ok(());
-        }
         let (base, len) = self.object_at(channel)?;
         self.emit(Instr::Possible(Deed::Send(values.len()), base, len));
         Ok(())
@@ -552,9 +545,6 @@ impl Compiler {
         Ok(())
     }
 }
-
-/// The capacity of a channel without one.
-pub(super) const UNBOUNDED: i128 = 1 << 30;
 
 /// The failure of giving back what is not held.
 pub(super) const NOT_HELD: FailureKind = FailureKind::UnlockNotHeld;

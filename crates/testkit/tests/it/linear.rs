@@ -96,7 +96,7 @@ fn scrambled_objects_agree_with_brute_force() {
 
 #[test]
 fn weakened_objects_agree_with_brute_force() {
-    let programs = programs(40);
+    let programs = programs(100);
     let [right, wrong, _] = compare(weakened, 0, programs);
     assert!(
         right > programs / 20 && wrong > programs / 20,

@@ -241,7 +241,7 @@ fn varied(violated: [u64; 5], programs: u64) {
 
 #[test]
 fn agrees_with_the_oracle() {
-    let programs = programs(150);
+    let programs = programs(300);
     let weak = compare(0, programs, Fairness::Weak);
     varied(weak, programs);
     let strong = compare(0, programs, Fairness::Strong);
