@@ -212,6 +212,7 @@ fn summary(outcomes: &[Outcome]) -> String {
                 as_expected += 1;
                 ("ok", found)
             }
+            (Exit::BadInput, _) => ("NO", format!("not checked: {found}")),
             (_, Some(expected)) => ("NO", format!("{found}, not {expected}")),
             (_, None) => ("NO", found),
         };

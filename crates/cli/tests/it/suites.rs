@@ -48,6 +48,7 @@ fn verdicts_are_compared() {
     let race = "violated: failure, not violated: deadlock";
     assert!(bad.out.contains(race), "{bad:?}");
     assert!(bad.out.contains("again: mazurka check race.maz"), "{bad:?}");
+    assert!(bad.out.contains("not checked: "), "{bad:?}");
     assert_eq!(bad.last_line(), "2 models: 0 as expected, 2 not");
     let results = within(folder, &["test", "wrong.toml", "--format", "json"]).json();
     assert_eq!(results[0]["found"]["kind"], "failure");
