@@ -35,6 +35,7 @@ mod observe;
 mod pure;
 mod standing;
 mod step;
+pub mod symbols;
 mod syntax;
 mod text;
 mod throw;

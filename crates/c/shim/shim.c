@@ -291,6 +291,19 @@ static int pass(long ns, const void *pc) {
 
 #define M(m) ((const void *)(m))
 
+/* The kinds of objects. */
+enum { A_MUTEX, A_CONDITION, A_READ_WRITE, A_SEMAPHORE, A_BARRIER };
+
+/* The life of an object begins or ends: that is a write of it. */
+static void begin_life(void *object, size_t size, long kind, const void *pc) {
+    plain(object, size, 1, pc);
+    ask(MZ_INIT, (long)object, kind, pc);
+}
+static void end_life(void *object, size_t size, long kind, const void *pc) {
+    plain(object, size, 1, pc);
+    ask(MZ_DESTROY, (long)object, kind, pc);
+}
+
 int pthread_mutexattr_init(pthread_mutexattr_t *a) { *(int *)a = 0; return 0; }
 int pthread_mutexattr_destroy(pthread_mutexattr_t *a) { (void)a; return 0; }
 int pthread_mutexattr_settype(pthread_mutexattr_t *a, int type) {
@@ -304,15 +317,13 @@ int pthread_mutexattr_gettype(const pthread_mutexattr_t *a, int *type) {
 }
 int pthread_mutexattr_setpshared(pthread_mutexattr_t *a, int s) { (void)a; (void)s; return 0; }
 int pthread_mutex_init(pthread_mutex_t *m, const pthread_mutexattr_t *a) {
-    plain(m, sizeof *m, 1, PC);
+    begin_life(m, sizeof *m, A_MUTEX, PC);
     *m = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     m->__data.__kind = a ? *(const int *)a : 0;
-    ask(MZ_MUTEX_INIT, (long)m, 0, PC);
     return 0;
 }
 int pthread_mutex_destroy(pthread_mutex_t *m) {
-    plain(m, sizeof *m, 1, PC);
-    ask(MZ_MUTEX_DESTROY, (long)m, 0, PC);
+    end_life(m, sizeof *m, A_MUTEX, PC);
     return 0;
 }
 static int mutex_lock(pthread_mutex_t *m, unsigned how, const void *pc) {
@@ -335,12 +346,12 @@ int pthread_condattr_setclock(pthread_condattr_t *a, clockid_t c) { (void)a; (vo
 int pthread_condattr_setpshared(pthread_condattr_t *a, int s) { (void)a; (void)s; return 0; }
 int pthread_cond_init(pthread_cond_t *c, const pthread_condattr_t *a) {
     (void)a;
-    plain(c, sizeof *c, 1, PC);
+    begin_life(c, sizeof *c, A_CONDITION, PC);
     *c = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
     return 0;
 }
 int pthread_cond_destroy(pthread_cond_t *c) {
-    plain(c, sizeof *c, 1, PC);
+    end_life(c, sizeof *c, A_CONDITION, PC);
     return 0;
 }
 int pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m) {
@@ -361,42 +372,47 @@ int pthread_rwlockattr_init(pthread_rwlockattr_t *a) { (void)a; return 0; }
 int pthread_rwlockattr_destroy(pthread_rwlockattr_t *a) { (void)a; return 0; }
 int pthread_rwlock_init(pthread_rwlock_t *l, const pthread_rwlockattr_t *a) {
     (void)a;
-    plain(l, sizeof *l, 1, PC);
+    begin_life(l, sizeof *l, A_READ_WRITE, PC);
     return 0;
 }
-int pthread_rwlock_destroy(pthread_rwlock_t *l) { plain(l, sizeof *l, 1, PC); return 0; }
+int pthread_rwlock_destroy(pthread_rwlock_t *l) {
+    end_life(l, sizeof *l, A_READ_WRITE, PC);
+    return 0;
+}
 int pthread_rwlock_rdlock(pthread_rwlock_t *l) { return ask(MZ_RW_READ, (long)l, 0, PC); }
 int pthread_rwlock_wrlock(pthread_rwlock_t *l) { return ask(MZ_RW_WRITE, (long)l, 0, PC); }
 int pthread_rwlock_tryrdlock(pthread_rwlock_t *l) { return ask(MZ_RW_TRYREAD, (long)l, 0, PC); }
 int pthread_rwlock_trywrlock(pthread_rwlock_t *l) { return ask(MZ_RW_TRYWRITE, (long)l, 0, PC); }
-/* The time is over at once, or never. */
-static int rw_timed(pthread_rwlock_t *l, unsigned waits, unsigned tries, const void *pc) {
-    if (ask(MZ_CHOOSE, 0, 2, pc) == 0) return ask(waits, (long)l, 0, pc);
+/* It waits as long as the step is not made. */
+static int rw_timed(pthread_rwlock_t *l, unsigned tries, const void *pc) {
     return ask(tries, (long)l, 0, pc) ? ETIMEDOUT : 0;
 }
 int pthread_rwlock_timedrdlock(pthread_rwlock_t *l, const struct timespec *t) {
-    return waited(rw_timed(l, MZ_RW_READ, MZ_RW_TRYREAD, PC), t, PC);
+    return waited(rw_timed(l, MZ_RW_TRYREAD, PC), t, PC);
 }
 int pthread_rwlock_timedwrlock(pthread_rwlock_t *l, const struct timespec *t) {
-    return waited(rw_timed(l, MZ_RW_WRITE, MZ_RW_TRYWRITE, PC), t, PC);
+    return waited(rw_timed(l, MZ_RW_TRYWRITE, PC), t, PC);
 }
 int pthread_rwlock_clockrdlock(pthread_rwlock_t *l, clockid_t c, const struct timespec *t) {
     (void)c;
-    return waited(rw_timed(l, MZ_RW_READ, MZ_RW_TRYREAD, PC), t, PC);
+    return waited(rw_timed(l, MZ_RW_TRYREAD, PC), t, PC);
 }
 int pthread_rwlock_clockwrlock(pthread_rwlock_t *l, clockid_t c, const struct timespec *t) {
     (void)c;
-    return waited(rw_timed(l, MZ_RW_WRITE, MZ_RW_TRYWRITE, PC), t, PC);
+    return waited(rw_timed(l, MZ_RW_TRYWRITE, PC), t, PC);
 }
 int pthread_rwlock_unlock(pthread_rwlock_t *l) { return ask(MZ_RW_UNLOCK, (long)l, 0, PC); }
 
 int pthread_spin_init(pthread_spinlock_t *l, int s) {
     (void)s;
-    plain((void *)l, sizeof *l, 1, PC);
+    begin_life((void *)l, sizeof *l, A_MUTEX, PC);
     *l = 0;
     return 0;
 }
-int pthread_spin_destroy(pthread_spinlock_t *l) { plain((void *)l, sizeof *l, 1, PC); return 0; }
+int pthread_spin_destroy(pthread_spinlock_t *l) {
+    end_life((void *)l, sizeof *l, A_MUTEX, PC);
+    return 0;
+}
 int pthread_spin_lock(pthread_spinlock_t *l) { return ask(MZ_MUTEX_LOCK, (long)l, 0, PC); }
 int pthread_spin_trylock(pthread_spinlock_t *l) { return ask(MZ_MUTEX_TRYLOCK, (long)l, 0, PC); }
 int pthread_spin_unlock(pthread_spinlock_t *l) { return ask(MZ_MUTEX_UNLOCK, (long)l, 0, PC); }
@@ -408,7 +424,10 @@ int sem_init(sem_t *s, int shared, unsigned value) {
     ask(MZ_SEM_INIT, (long)s, value, PC);
     return 0;
 }
-int sem_destroy(sem_t *s) { plain(s, sizeof *s, 1, PC); return 0; }
+int sem_destroy(sem_t *s) {
+    end_life(s, sizeof *s, A_SEMAPHORE, PC);
+    return 0;
+}
 int sem_wait(sem_t *s) { return ask(MZ_SEM_WAIT, (long)s, 0, PC); }
 static int through_errno(long result) {
     if (result == 0) return 0;
@@ -435,11 +454,14 @@ int pthread_barrierattr_init(pthread_barrierattr_t *a) { (void)a; return 0; }
 int pthread_barrier_init(pthread_barrier_t *b, const pthread_barrierattr_t *a, unsigned n) {
     (void)a;
     if (n == 0) return EINVAL;
-    plain(b, sizeof *b, 1, PC);
+    begin_life(b, sizeof *b, A_BARRIER, PC);
     *(unsigned *)b = n;
     return 0;
 }
-int pthread_barrier_destroy(pthread_barrier_t *b) { plain(b, sizeof *b, 1, PC); return 0; }
+int pthread_barrier_destroy(pthread_barrier_t *b) {
+    end_life(b, sizeof *b, A_BARRIER, PC);
+    return 0;
+}
 int pthread_barrier_wait(pthread_barrier_t *b) {
     return ask(MZ_BARRIER, (long)b, *(unsigned *)b, PC) ? PTHREAD_BARRIER_SERIAL_THREAD : 0;
 }
@@ -519,7 +541,7 @@ int pthread_key_create(pthread_key_t *k, void (*d)(void *)) {
     *k = made;
     return 0;
 }
-int pthread_key_delete(pthread_key_t k) { (void)k; return 0; }
+int pthread_key_delete(pthread_key_t k) { return ask(MZ_KEY_DELETE, (long)k, 0, PC); }
 int pthread_setspecific(pthread_key_t k, const void *v) {
     return ask(MZ_KEY_SET, (long)k, (long)v, PC);
 }
@@ -531,10 +553,8 @@ static void run_key_destructors(void) {
         for (long k = 0; k < 1024; k++) {
             void (*d)(void *) = (void (*)(void *))ask(MZ_KEY_DESTRUCTOR, k, 0, PC);
             if (d == (void (*)(void *))1) break;
-            void *v = (void *)ask(MZ_KEY_GET, k, 0, PC);
-            if (!d || !v) continue;
-            ask(MZ_KEY_SET, k, 0, PC);
-            d(v);
+            if (!d) continue;
+            d((void *)ask(MZ_KEY_TAKE, k, 0, PC));
             any = 1;
         }
         if (!any) break;
@@ -605,21 +625,23 @@ static int thrd_of(long result) {
          : result == ETIMEDOUT ? thrd_timedout : thrd_error;
 }
 int mtx_init(mtx_t *m, int type) {
-    plain(m, sizeof *m, 1, PC);
+    begin_life(m, sizeof *m, A_MUTEX, PC);
     *(pthread_mutex_t *)m = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     ((pthread_mutex_t *)m)->__data.__kind = type & mtx_recursive ? 1 : 0;
-    ask(MZ_MUTEX_INIT, (long)m, 0, PC);
     return thrd_success;
 }
-void mtx_destroy(mtx_t *m) { ask(MZ_MUTEX_DESTROY, (long)m, 0, PC); }
+void mtx_destroy(mtx_t *m) { end_life(m, sizeof *m, A_MUTEX, PC); }
 int mtx_lock(mtx_t *m) { return thrd_of(mutex_lock((void *)m, MZ_MUTEX_LOCK, PC)); }
 int mtx_trylock(mtx_t *m) { return thrd_of(mutex_lock((void *)m, MZ_MUTEX_TRYLOCK, PC)); }
 int mtx_timedlock(mtx_t *m, const struct timespec *t) {
     return thrd_of(waited(mutex_lock((void *)m, MZ_MUTEX_TIMEDLOCK, PC), t, PC));
 }
 int mtx_unlock(mtx_t *m) { return thrd_of(mutex_lock((void *)m, MZ_MUTEX_UNLOCK, PC)); }
-int cnd_init(cnd_t *c) { plain(c, sizeof *c, 1, PC); return thrd_success; }
-void cnd_destroy(cnd_t *c) { (void)c; }
+int cnd_init(cnd_t *c) {
+    begin_life(c, sizeof *c, A_CONDITION, PC);
+    return thrd_success;
+}
+void cnd_destroy(cnd_t *c) { end_life(c, sizeof *c, A_CONDITION, PC); }
 int cnd_wait(cnd_t *c, mtx_t *m) { return thrd_of(ask(MZ_COND_WAIT, (long)c, (long)m, PC)); }
 int cnd_timedwait(cnd_t *c, mtx_t *m, const struct timespec *t) {
     return thrd_of(waited(ask(MZ_COND_TIMEDWAIT, (long)c, (long)m, PC), t, PC));
@@ -631,6 +653,6 @@ int tss_create(tss_t *k, tss_dtor_t d) {
     *k = (tss_t)ask(MZ_KEY_CREATE, (long)d, 0, PC);
     return thrd_success;
 }
-void tss_delete(tss_t k) { (void)k; }
+void tss_delete(tss_t k) { ask(MZ_KEY_DELETE, (long)k, 0, PC); }
 void *tss_get(tss_t k) { return (void *)ask(MZ_KEY_GET, (long)k, 0, PC); }
 int tss_set(tss_t k, void *v) { ask(MZ_KEY_SET, (long)k, (long)v, PC); return thrd_success; }

@@ -1,6 +1,6 @@
 //! Accesses to memory, as the instrumented code announces them.
 
-use mazurka_core::{AccessKind, MishapKind};
+use mazurka_core::{AccessKind, MishapKind, ProcessId};
 
 use crate::clock::How;
 use crate::world::{Failure, Life, Pending, Request, Until, World, world};
@@ -191,8 +191,9 @@ impl World {
         let Some(other) = self.note_access(address, size, how) else {
             return;
         };
+        let uses = how.uses || other.uses;
         if self.settings.allow_races && !other.frees && !how.frees {
-            if !self.searching {
+            if !self.searching || uses {
                 return;
             }
             let new = (address..address + size).filter(|&byte| self.learned.shared.insert(byte));
@@ -201,7 +202,11 @@ impl World {
             }
             return;
         }
-        let failure = self.race(address, how, other);
+        let mut failure = self.race(address, how, other);
+        if uses {
+            failure.message = failure.message.replace("read atomically", "used");
+        }
+        self.effects.races_with = Some(ProcessId(other.thread));
         self.halt(MishapKind::Failure, failure);
         rest()
     }
@@ -264,8 +269,8 @@ pub(crate) extern "C" fn did(address: usize, size: u32, old: i64, new: i64, wrot
     let how = How {
         writes,
         atomic: true,
-        frees: false,
         pc,
+        ..How::default()
     };
     world.watch_access(address, size as usize, how);
     if writes {
@@ -343,9 +348,8 @@ pub(crate) extern "C" fn plain(
         size,
         How {
             writes,
-            atomic: false,
-            frees: false,
             pc,
+            ..How::default()
         },
     );
 }
@@ -397,6 +401,17 @@ pub(crate) fn value_at(address: usize, size: usize) -> i64 {
     }
 }
 
+/// An object of the thread library is used.
+pub(crate) fn uses(object: usize, pc: usize) {
+    let how = How {
+        atomic: true,
+        uses: true,
+        pc,
+        ..How::default()
+    };
+    world().watch_access(object, 1, how);
+}
+
 /// Memory is given back.
 pub(crate) fn frees(address: usize, size: usize, pc: usize) {
     if world().weak.on {
@@ -407,9 +422,9 @@ pub(crate) fn frees(address: usize, size: usize, pc: usize) {
         size,
         How {
             writes: true,
-            atomic: false,
             frees: true,
             pc,
+            ..How::default()
         },
     );
 }

@@ -2,8 +2,8 @@
 //! shim with these numbers in front.
 
 /// Where the table of functions is, and the memory of the program's threads after it. The same in
-/// every run, so that pointers are.
-pub const BASE: usize = 0x6d7a_0000_0000;
+/// every run, so that pointers are. Where addresses are shorter, nothing is loaded.
+pub const BASE: usize = 0x6d7a_0000_0000_u64 as usize;
 
 /// The entries of the table, in order.
 pub const ENTRIES: [&str; 10] = [
@@ -35,13 +35,13 @@ macro_rules! numbered {
 numbered! {
     /// What a thread asks for.
     Ask {
-        MutexInit, MutexDestroy, MutexLock, MutexTrylock, MutexTimedlock, MutexUnlock,
+        Init, Destroy, MutexLock, MutexTrylock, MutexTimedlock, MutexUnlock,
         CondWait, CondTimedwait, CondSignal, CondBroadcast,
         RwRead, RwWrite, RwTryread, RwTrywrite, RwUnlock,
         SemInit, SemWait, SemTrywait, SemTimedwait, SemPost, SemValue, Barrier,
         OnceEnter, OnceLeave, OnceAbort,
         Join, Detach, Self_, ExitThread,
-        KeyCreate, KeySet, KeyGet, KeyDestructor,
+        KeyCreate, KeyDelete, KeySet, KeyGet, KeyDestructor, KeyTake,
         Malloc, Free, Size, Print, Exit,
         AtomicBegin, AtomicEnd, Choose, Nondet,
         AtExit, AtThreadEnd, LastFunction, TakeLast,

@@ -44,6 +44,8 @@ pub(crate) struct Mark {
     pub atomic: bool,
     /// Whether it gives the memory back.
     pub frees: bool,
+    /// Whether it is the use of an object of the thread library.
+    pub uses: bool,
     pub pc: usize,
     /// How much synchronisation was before it.
     pub before: u32,
@@ -149,6 +151,7 @@ pub(crate) struct How {
     pub writes: bool,
     pub atomic: bool,
     pub frees: bool,
+    pub uses: bool,
     pub pc: usize,
 }
 
@@ -406,6 +409,7 @@ impl Clocks {
             writes: how.writes,
             atomic: how.atomic,
             frees: how.frees,
+            uses: how.uses,
             pc: how.pc,
             before: before_it,
         });

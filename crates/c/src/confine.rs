@@ -6,8 +6,11 @@ const MOST_ADDRESSES: u64 = 1 << 36;
 /// Files that are open at a time.
 const MOST_FILES: u64 = 64;
 
-/// Sets limits of this process: addresses, open files, and no file of its memory if it crashes.
+/// Sets limits of this process: addresses, open files, and no file of its memory if it crashes. It
+/// ends, as if it were asked to, when the process that has started it is gone.
 pub fn confine() {
+    // SAFETY: asks for a signal, for which there is a handler, or which ends this process.
+    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM) };
     let limit = |what, most: u64| {
         let mut limits = libc::rlimit {
             rlim_cur: 0,

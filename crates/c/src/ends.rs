@@ -6,8 +6,8 @@
 use mazurka_core::AccessKind;
 
 use crate::access::announce;
-use crate::weak;
 use crate::world::{Pending, world};
+use crate::{Stop, weak};
 
 /// No object of the program has such an address.
 const ENDS_OF_PROGRAM: usize = usize::MAX - (1 << 21);
@@ -22,11 +22,23 @@ pub(crate) fn later(time: i64, relative: bool) -> i64 {
         time
     };
     me.now = me.now.max(time);
-    if me.reads_clock {
-        me.spin.progress();
-        me.asking.leave_round();
+    if me.reads_clock || world().learned.clock {
+        world().me().makes_progress();
     }
     0
+}
+
+/// The clock of the current thread. If it has moved before anything looked at it, a loop may have
+/// been taken for one that changes nothing: the search starts again.
+pub(crate) fn now() -> i64 {
+    let world = world();
+    let me = world.me();
+    let first = !std::mem::replace(&mut me.reads_clock, true);
+    let now = me.now;
+    if first && now > 0 && world.searching && !std::mem::replace(&mut world.learned.clock, true) {
+        world.stop.get_or_insert(Stop::Restart);
+    }
+    now
 }
 
 /// The last function of a list, or 0: list 0 is that of the current thread, 1 that of the program.

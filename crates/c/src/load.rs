@@ -35,6 +35,9 @@ pub fn load(path: &str, file: &[u8], settings: Settings) -> Result<(), LoadError
     let has_ends = registering
         .iter()
         .any(|name| symbols.address(name).is_some());
+    let deletes_keys = ["pthread_key_delete", "tss_delete"]
+        .iter()
+        .any(|name| symbols.address(name).is_some());
     if !heap::map(BASE, 4096, false) {
         return Err(LoadError::NoMemory);
     }
@@ -73,7 +76,7 @@ pub fn load(path: &str, file: &[u8], settings: Settings) -> Result<(), LoadError
     world.initial_heap = (region.mark(), region.content().to_vec());
     world.initial_keys = world.keys.len();
     world.initial_at_exit.clone_from(&world.at_exit);
-    world.has_ends = has_ends;
+    (world.has_ends, world.deletes_keys) = (has_ends, deletes_keys);
     let allocating = world.image.symbols.function("__cxa_allocate_exception");
     let base = world.image.base;
     world.exceptions = base + allocating.start as usize..base + allocating.end as usize;

@@ -197,6 +197,7 @@ impl crate::world::Effects {
         self.joined.clear();
         self.spawned.clear();
         self.mishaps.clear();
+        self.races_with = None;
         self.notes.clear();
         self.values = None;
         self.made = None;
@@ -236,6 +237,12 @@ impl Thread {
             top: 0,
             started: 0,
         }
+    }
+
+    /// It has changed something: a loop goes on with another round, in which it may end.
+    pub(crate) fn makes_progress(&mut self) {
+        self.spin.progress();
+        self.asking.leave_round();
     }
 
     /// Makes it a thread that has not been started yet, with these blocks in its heap.
@@ -529,6 +536,7 @@ impl Execution for Machine {
         event.spawned.append(&mut effects.spawned);
         event.joined.append(&mut effects.joined);
         event.mishaps.append(&mut effects.mishaps);
+        event.races_with = effects.races_with;
         if let [access] = event.claims[..]
             && access.len == 1
         {

@@ -4,12 +4,12 @@ use mazurka_core::{Access, AccessKind, MishapKind, ProcessId};
 
 use crate::access::{announce, check, fail, frees, refuse, rest};
 use crate::calls::{Ask, Halt};
-use crate::ends::{at_exit, last_function, later, orders, take_last};
+use crate::ends::{at_exit, last_function, later, now, orders, take_last};
 use crate::heap::{self, Found};
 use crate::inputs::few_values;
+use crate::lives::{Kind, arrives, destroy, init, tell_held, used};
 use crate::waits::{
-    barrier, once_enter, once_leave, rw_read, rw_unlock, rw_write, sem_post, sem_timed_wait,
-    sem_value, sem_wait,
+    barrier, once_enter, once_leave, rw_read, rw_unlock, rw_write, sem_post, sem_value, sem_wait,
 };
 use crate::world::{Life, Pending, Request, Routine, Until, world};
 use crate::{futex, weak};
@@ -20,6 +20,8 @@ pub(crate) const ERRORCHECK: i64 = 2;
 
 /// No object of the program has such an address.
 const OUTPUT: usize = usize::MAX - (1 << 21) - 1;
+/// Nor these: of the first key, and of the others below it.
+const KEYS: usize = usize::MAX - (1 << 22);
 
 /// So much of what is printed is shown where two executions differ.
 const MOST_PRINTED: usize = 400;
@@ -112,15 +114,12 @@ pub(crate) extern "C" fn ask(
         _ => world().me().spin.progress(),
     }
     match what {
-        Ask::MutexInit => {
-            let cell = world().object(object);
-            world().cell(cell).destroyed = false;
-            0
-        }
-        Ask::MutexDestroy => destroy(object, pc),
+        Ask::Init => init(object, Kind::of(other), 0, pc),
+        Ask::Destroy => destroy(object, Kind::of(other), pc),
         Ask::MutexLock => lock(object, other, pc),
         Ask::MutexTrylock => try_lock(object, other, pc, libc::EBUSY),
-        Ask::MutexTimedlock => timed_lock(object, other, pc),
+        // It waits as long as the step is not made.
+        Ask::MutexTimedlock => try_lock(object, other, pc, libc::ETIMEDOUT),
         Ask::MutexUnlock => unlock(object, other, pc),
         Ask::CondWait => cond_wait(object, other as usize, pc),
         Ask::CondTimedwait => cond_timed_wait(object, other as usize, pc),
@@ -129,10 +128,10 @@ pub(crate) extern "C" fn ask(
         Ask::RwRead | Ask::RwTryread => rw_read(object, what == Ask::RwTryread, pc),
         Ask::RwWrite | Ask::RwTrywrite => rw_write(object, what == Ask::RwTrywrite, pc),
         Ask::RwUnlock => rw_unlock(object, pc),
-        Ask::SemInit => 0,
+        Ask::SemInit => init(object, Kind::Semaphore, other, pc),
         Ask::SemWait => sem_wait(object, true, 0, pc),
         Ask::SemTrywait => sem_wait(object, false, libc::EAGAIN, pc),
-        Ask::SemTimedwait => sem_timed_wait(object, pc),
+        Ask::SemTimedwait => sem_wait(object, false, libc::ETIMEDOUT, pc),
         Ask::SemPost => sem_post(object, pc),
         Ask::SemValue => sem_value(object, pc),
         Ask::Barrier => barrier(object, other as u32, pc),
@@ -156,7 +155,15 @@ pub(crate) extern "C" fn ask(
             keys.push(one as usize);
             keys.len() as i64 - 1
         }
+        Ask::KeyDelete => {
+            key_order(object, "key_delete", pc);
+            if let Some(key) = world().keys.get_mut(object) {
+                *key = DELETED;
+            }
+            0
+        }
         Ask::KeySet => {
+            key_used(object, pc);
             let keys = &mut world().me().keys;
             if keys.len() <= object {
                 keys.resize(object + 1, 0);
@@ -164,12 +171,15 @@ pub(crate) extern "C" fn ask(
             keys[object] = other as usize;
             0
         }
-        Ask::KeyGet => world()
-            .me()
-            .keys
-            .get(object)
-            .map_or(0, |&value| value as i64),
-        Ask::KeyDestructor => world().keys.get(object).map_or(1, |&value| value as i64),
+        Ask::KeyGet => {
+            key_used(object, pc);
+            key_value(object)
+        }
+        Ask::KeyDestructor => key_destructor(object, pc),
+        Ask::KeyTake => {
+            let key = world().me().keys.get_mut(object);
+            key.map_or(0, |value| std::mem::take(value) as i64)
+        }
         Ask::Malloc => allocate(one as usize, other as usize, pc),
         Ask::Free => free(object, pc),
         Ask::Size => size_of(object, pc),
@@ -178,10 +188,7 @@ pub(crate) extern "C" fn ask(
         Ask::AtomicEnd => end_section(),
         Ask::Choose => choose(one, other, pc),
         Ask::Nondet => nondet(object, pc),
-        Ask::Now => {
-            world().me().reads_clock = true;
-            world().me().now
-        }
+        Ask::Now => now(),
         Ask::Later => later(one, other != 0),
         Ask::FutexWait | Ask::FutexTimedwait => {
             futex::wait(object, other as i32, what == Ask::FutexTimedwait, pc)
@@ -223,17 +230,45 @@ fn before_main(what: Ask, one: i64, other: i64, pc: usize) -> i64 {
     }
 }
 
-fn destroy(object: usize, pc: usize) -> i64 {
-    let cell = world().object(object);
-    if world().cell(cell).holder.is_some() {
-        fail(
-            MishapKind::Failure,
-            "destroys a mutex that is held".to_owned(),
-            pc,
-        );
+/// In the place of the destructor of a key that was deleted.
+const DELETED: usize = usize::MAX;
+
+/// Where keys are deleted, what is done with a key is ordered.
+fn key_order(key: usize, verb: &'static str, pc: usize) {
+    if world().deletes_keys && world().started > 1 {
+        let cell = world().object(KEYS - key);
+        orders(Pending::new(verb, 0, pc), cell);
     }
-    world().cell(cell).destroyed = true;
-    0
+}
+
+fn key_used(key: usize, pc: usize) {
+    key_order(key, "use of a key", pc);
+    if world().keys.get(key) == Some(&DELETED) {
+        let words = "uses a key that was deleted".to_owned();
+        fail(MishapKind::Failure, words, pc);
+    }
+}
+
+/// What the current thread keeps under a key.
+fn key_value(key: usize) -> i64 {
+    let value = world().me().keys.get(key);
+    value.map_or(0, |&value| value as i64)
+}
+
+/// The destructor of a key for the value of a thread that ends; 0 if there is nothing to do, and 1
+/// if there is no such key.
+fn key_destructor(key: usize, pc: usize) -> i64 {
+    if key >= world().keys.len() {
+        return 1;
+    }
+    if key_value(key) == 0 {
+        return 0;
+    }
+    key_order(key, "end of a key", pc);
+    match world().keys.get(key) {
+        Some(&DELETED) | None => 0,
+        Some(&destructor) => destructor as i64,
+    }
 }
 
 /// The cell of an object, which must be in memory that is there.
@@ -244,17 +279,10 @@ pub(crate) fn settled(object: usize, verb: &str, pc: usize) -> u32 {
 
 /// The cell of a lock, and whether the current thread holds it.
 fn of_lock(object: usize, pc: usize) -> (u32, bool) {
-    check(object, 4, "uses a lock in", pc);
+    let cell = arrives(object, Kind::Mutex, pc);
     let world = world();
-    let (cell, current) = (world.object(object), world.current);
+    let current = world.current;
     let lock = world.cell(cell);
-    if lock.destroyed {
-        fail(
-            MishapKind::Failure,
-            "uses a mutex that was destroyed".to_owned(),
-            pc,
-        );
-    }
     let mine = lock.holder.is_some_and(|(holder, _)| holder == current);
     (cell, mine)
 }
@@ -267,6 +295,8 @@ fn take(cell: u32, pc: usize) {
     debug_assert!(lock.holder.is_none(), "the scheduler gave a held lock");
     (lock.holder, lock.depth) = (Some((current, pc)), 1);
     world.clocks.lock(current, cell);
+    used(cell, Kind::Mutex, pc);
+    tell_held(Kind::Mutex, cell);
 }
 
 fn lock(object: usize, kind: i64, pc: usize) -> i64 {
@@ -295,18 +325,11 @@ fn try_lock(object: usize, kind: i64, pc: usize, otherwise: i32) -> i64 {
     if world.cell(cell).holder.is_some() {
         world.effects.untouched = true;
         note("it is held");
+        used(cell, Kind::Mutex, pc);
         return otherwise.into();
     }
     take(cell, pc);
     0
-}
-
-/// The time is over at once, or never.
-fn timed_lock(object: usize, kind: i64, pc: usize) -> i64 {
-    match choose(0, 2, pc) {
-        0 => lock(object, kind, pc),
-        _ => try_lock(object, kind, pc, libc::ETIMEDOUT),
-    }
 }
 
 fn unlock(object: usize, kind: i64, pc: usize) -> i64 {
@@ -327,31 +350,33 @@ fn unlock(object: usize, kind: i64, pc: usize) -> i64 {
         return 0;
     }
     announce(Pending::new("unlock", object, pc).on(AccessKind::Release, cell));
-    give(cell);
+    give(cell, pc);
     0
 }
 
-fn give(cell: u32) {
+fn give(cell: u32, pc: usize) {
+    used(cell, Kind::Mutex, pc);
     let world = world();
     let current = world.current;
     world.clocks.unlock(current, cell);
     world.cell(cell).holder = None;
+    tell_held(Kind::Mutex, cell);
 }
 
 /// Releases the mutex and enlists. Returns the cells of the two.
 fn enlist(object: usize, mutex: usize, pc: usize, verb: &'static str) -> (u32, u32) {
-    check(object, 4, "uses a condition variable in", pc);
+    let cell = arrives(object, Kind::Condition, pc);
     let (lock, mine) = of_lock(mutex, pc);
     if !mine {
         let words = "waits for a condition variable with a mutex that it does not hold";
         fail(MishapKind::Failure, words.to_owned(), pc);
     }
-    let cell = world().object(object);
     announce(Pending {
         second: Some(Access::read(cell)),
         ..Pending::new(verb, object, pc).on(AccessKind::Release, lock)
     });
-    give(lock);
+    used(cell, Kind::Condition, pc);
+    give(lock, pc);
     let world = world();
     let current = world.current;
     (world.me().awaiting, world.me().token) = (true, false);
@@ -389,12 +414,13 @@ fn cond_timed_wait(object: usize, mutex: usize, pc: usize) -> i64 {
 }
 
 fn notify(object: usize, all: bool, pc: usize) -> i64 {
-    let cell = settled(object, "uses a condition variable in", pc);
+    let cell = arrives(object, Kind::Condition, pc);
     let verb = if all { "cond_broadcast" } else { "cond_signal" };
     announce(Pending {
         wakes: true,
         ..Pending::new(verb, object, pc).on(AccessKind::Write, cell)
     });
+    used(cell, Kind::Condition, pc);
     let world = world();
     let mut waiters = std::mem::take(&mut world.cell(cell).waiters);
     let waiting = waiters.len();
@@ -420,6 +446,8 @@ pub(crate) fn named(handle: i64, pc: usize, verb: &str) -> ProcessId {
     let world = world();
     let known = world.threads.get(thread.index());
     match known.filter(|thread| thread.life != Life::Unborn) {
+        // Under a memory model its engine knows who was first: see `weak::first`.
+        Some(_) if world.weak.on => thread,
         Some(thread) if thread.joined => {
             let words = format!("{verb} a thread that was joined already");
             fail(MishapKind::Failure, words, pc)
@@ -440,6 +468,8 @@ pub(crate) fn named(handle: i64, pc: usize, verb: &str) -> ProcessId {
 fn join(handle: i64, pc: usize) -> i64 {
     let thread = named(handle, pc, "joins");
     announce(Pending::new("join", thread.index(), pc).until(Until::Ended(thread)));
+    // Another thread may have joined it meanwhile.
+    named(handle, pc, "joins");
     let world = world();
     let (other, current) = (&mut world.threads[thread.index()], world.current);
     other.joined = true;
@@ -451,7 +481,10 @@ fn join(handle: i64, pc: usize) -> i64 {
 
 fn detach(handle: i64, pc: usize) -> i64 {
     let thread = named(handle, pc, "detaches");
-    world().threads[thread.index()].detached = true;
+    match world().weak.on {
+        true => weak::first(thread, "detaches", pc),
+        false => world().threads[thread.index()].detached = true,
+    }
     0
 }
 
@@ -459,9 +492,15 @@ fn detach(handle: i64, pc: usize) -> i64 {
 /// need not end.
 pub(crate) fn exit(code: i64) {
     let world = world();
+    if world.alive > 1 && !world.outside.iter().any(|what| what == EARLY_END) {
+        world.outside.push(EARLY_END.to_owned());
+    }
     world.exited = true;
     world.exit_code = code;
 }
+
+/// What is told where the program ends and its threads have not.
+const EARLY_END: &str = "the end of the program before that of its threads";
 
 /// The current thread ends; what runs at its end has run.
 pub(crate) fn end_thread(result: usize) {
@@ -550,6 +589,10 @@ fn print(text: usize, size: usize, pc: usize) -> i64 {
     if world().started > 1 && world().settings.observes_output() {
         let cell = world().object(OUTPUT);
         orders(Pending::new("print", 0, pc), cell);
+    }
+    // A round of a loop that prints is not like the one before.
+    if world().settings.observes_output() {
+        world().me().makes_progress();
     }
     // SAFETY: the shim passes a text of this size.
     let text = unsafe { std::slice::from_raw_parts(text as *const u8, size) };

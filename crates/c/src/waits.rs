@@ -3,14 +3,15 @@
 use mazurka_core::{Access, AccessKind, MishapKind};
 
 use crate::access::{announce, fail};
-use crate::objects::{choose, note, settled};
+use crate::lives::{Kind, arrives, tell_held, used};
+use crate::objects::note;
 use crate::world::{Pending, Until, world};
 
 /// The order of a release, as the compiler passes it.
 const RELEASE: i32 = 3;
 
 pub(crate) fn rw_read(object: usize, tries: bool, pc: usize) -> i64 {
-    let cell = settled(object, "uses a lock in", pc);
+    let cell = arrives(object, Kind::ReadWrite, pc);
     let pending = Pending::new("rdlock", object, pc).on(AccessKind::Write, cell);
     announce(if tries {
         pending
@@ -20,15 +21,16 @@ pub(crate) fn rw_read(object: usize, tries: bool, pc: usize) -> i64 {
     let world = world();
     let current = world.current;
     if world.cell(cell).holder.is_some() {
+        used(cell, Kind::ReadWrite, pc);
         return libc::EBUSY.into();
     }
     world.cell(cell).readers.push(current);
-    world.clocks.acquire(current, cell);
+    took(cell, pc);
     0
 }
 
 pub(crate) fn rw_write(object: usize, tries: bool, pc: usize) -> i64 {
-    let cell = settled(object, "uses a lock in", pc);
+    let cell = arrives(object, Kind::ReadWrite, pc);
     let pending = Pending::new("wrlock", object, pc).on(AccessKind::Write, cell);
     announce(if tries {
         pending
@@ -39,15 +41,25 @@ pub(crate) fn rw_write(object: usize, tries: bool, pc: usize) -> i64 {
     let current = world.current;
     let lock = world.cell(cell);
     if lock.holder.is_some() || !lock.readers.is_empty() {
+        used(cell, Kind::ReadWrite, pc);
         return libc::EBUSY.into();
     }
     lock.holder = Some((current, pc));
-    world.clocks.acquire(current, cell);
+    took(cell, pc);
     0
 }
 
+/// The current thread has a read-write lock.
+fn took(cell: u32, pc: usize) {
+    let world = world();
+    let current = world.current;
+    world.clocks.acquire(current, cell);
+    used(cell, Kind::ReadWrite, pc);
+    tell_held(Kind::ReadWrite, cell);
+}
+
 pub(crate) fn rw_unlock(object: usize, pc: usize) -> i64 {
-    let cell = settled(object, "uses a lock in", pc);
+    let cell = arrives(object, Kind::ReadWrite, pc);
     let current = world().current;
     let held = |cell: u32| {
         let lock = world().cell(cell);
@@ -59,6 +71,7 @@ pub(crate) fn rw_unlock(object: usize, pc: usize) -> i64 {
         fail(MishapKind::Failure, words.to_owned(), pc);
     }
     announce(Pending::new("unlock", object, pc).on(AccessKind::Write, cell));
+    used(cell, Kind::ReadWrite, pc);
     let world = world();
     // Readers are ordered before a later writer, and a little too much before later readers.
     world.clocks.release(current, cell);
@@ -68,6 +81,7 @@ pub(crate) fn rw_unlock(object: usize, pc: usize) -> i64 {
     } else if let Some(at) = lock.readers.iter().position(|&reader| reader == current) {
         lock.readers.remove(at);
     }
+    tell_held(Kind::ReadWrite, cell);
     0
 }
 
@@ -79,7 +93,7 @@ fn count(object: usize) -> &'static mut u32 {
 }
 
 pub(crate) fn sem_wait(object: usize, waits: bool, otherwise: i32, pc: usize) -> i64 {
-    let cell = settled(object, "uses a semaphore in", pc);
+    let cell = arrives(object, Kind::Semaphore, pc);
     // A fault is one of this thread, not of the scheduler that looks later.
     std::hint::black_box(*count(object));
     let pending = Pending::new("sem_wait", object, pc).on(AccessKind::Write, cell);
@@ -91,25 +105,21 @@ pub(crate) fn sem_wait(object: usize, waits: bool, otherwise: i32, pc: usize) ->
     let world = world();
     if *count(object) == 0 {
         note("it is 0");
+        used(cell, Kind::Semaphore, pc);
         return otherwise.into();
     }
-    *count(object) -= 1;
     let current = world.current;
     world.clocks.acquire(current, cell);
+    used(cell, Kind::Semaphore, pc);
+    *count(object) -= 1;
     0
 }
 
-pub(crate) fn sem_timed_wait(object: usize, pc: usize) -> i64 {
-    match choose(0, 2, pc) {
-        0 => sem_wait(object, true, 0, pc),
-        _ => sem_wait(object, false, libc::ETIMEDOUT, pc),
-    }
-}
-
 pub(crate) fn sem_post(object: usize, pc: usize) -> i64 {
-    let cell = settled(object, "uses a semaphore in", pc);
+    let cell = arrives(object, Kind::Semaphore, pc);
     std::hint::black_box(*count(object));
     announce(Pending::new("sem_post", object, pc).on(AccessKind::Write, cell));
+    used(cell, Kind::Semaphore, pc);
     let world = world();
     let current = world.current;
     world.clocks.release(current, cell);
@@ -118,14 +128,16 @@ pub(crate) fn sem_post(object: usize, pc: usize) -> i64 {
 }
 
 pub(crate) fn sem_value(object: usize, pc: usize) -> i64 {
-    let cell = settled(object, "uses a semaphore in", pc);
+    let cell = arrives(object, Kind::Semaphore, pc);
     announce(Pending::new("sem_getvalue", object, pc).on(AccessKind::Read, cell));
+    used(cell, Kind::Semaphore, pc);
     (*count(object)).into()
 }
 
 pub(crate) fn barrier(object: usize, parties: u32, pc: usize) -> i64 {
-    let cell = settled(object, "uses a barrier in", pc);
+    let cell = arrives(object, Kind::Barrier, pc);
     announce(Pending::new("barrier_wait", object, pc).on(AccessKind::Write, cell));
+    used(cell, Kind::Barrier, pc);
     let world = world();
     let current = world.current;
     world.clocks.release(current, cell);
@@ -147,12 +159,13 @@ pub(crate) fn barrier(object: usize, parties: u32, pc: usize) -> i64 {
 /// Whether the current thread runs the function. `count` of the cell is 1 once it is done; the
 /// first byte of the object as well, which is what C++ code looks at.
 pub(crate) fn once_enter(object: usize, pc: usize) -> i64 {
-    let cell = settled(object, "uses a flag in", pc);
+    let cell = arrives(object, Kind::Flag, pc);
     let pending = Pending::new("once", object, pc).on(AccessKind::Write, cell);
     announce(pending.until(Until::Once(cell)));
     let world = world();
     let current = world.current;
     world.clocks.acquire(current, cell);
+    used(cell, Kind::Flag, pc);
     // SAFETY: the program's flag.
     let done = unsafe { *(object as *const u8) } != 0;
     if done {

@@ -175,6 +175,10 @@ pub(crate) struct Cell {
     /// A number; the kind of the object gives it its meaning.
     pub count: u32,
     pub destroyed: bool,
+    /// How many objects have been at its address before the one that is there now.
+    pub generation: u32,
+    /// Whether it is a semaphore.
+    pub semaphore: bool,
     pub address: usize,
     /// What is there before any write, under a memory model.
     pub initial: i64,
@@ -191,6 +195,8 @@ pub(crate) struct Effects {
     pub joined: Vec<ProcessId>,
     pub spawned: Vec<ProcessId>,
     pub mishaps: Vec<Mishap>,
+    /// The thread that has made the other access of a data race.
+    pub races_with: Option<ProcessId>,
     pub made: Option<Pending>,
     /// The value read and the value written, where it is known.
     pub values: Option<(Option<i64>, Option<i64>)>,
@@ -233,6 +239,10 @@ pub(crate) struct Learned {
     pub atomics: FxHashSet<usize>,
     /// Under a memory model: values are chosen before the first thread is started.
     pub eager: bool,
+    /// Under a memory model: a thread is joined or detached more than once.
+    pub joins: bool,
+    /// A clock is looked at that has moved, so moving one changes something.
+    pub clock: bool,
 }
 
 /// The state of the program.
@@ -251,7 +261,8 @@ pub(crate) struct World {
     pub cells: Vec<Cell>,
     /// The cells that have a state in this execution.
     pub used_cells: Vec<u32>,
-    objects: FxHashMap<usize, u32>,
+    /// By their addresses; there may be several, one after the other.
+    pub objects: FxHashMap<(usize, u32), u32>,
     places: FxHashMap<usize, (usize, u32)>,
     pub effects: Effects,
     pub recording: bool,
@@ -276,6 +287,8 @@ pub(crate) struct World {
     pub start: Option<(Routine, bool, usize)>,
     /// Destructors of keys.
     pub keys: Vec<usize>,
+    /// Whether the program deletes keys, so that threads depend on when.
+    pub deletes_keys: bool,
     /// How many of them constructors have made.
     pub initial_keys: usize,
     /// Functions that run when the program ends, with their arguments.
@@ -360,6 +373,7 @@ impl World {
             last_child: ProcessId(0),
             start: None,
             keys: Vec::new(),
+            deletes_keys: false,
             initial_keys: 0,
             at_exit: Vec::new(),
             initial_at_exit: Vec::new(),
@@ -390,16 +404,6 @@ impl World {
             ..Cell::default()
         });
         self.cells.len() as u32 - 1
-    }
-
-    /// The cell of an object such as a mutex.
-    pub fn object(&mut self, address: usize) -> u32 {
-        if let Some(&cell) = self.objects.get(&address) {
-            return cell;
-        }
-        let cell = self.new_cell(address);
-        self.objects.insert(address, cell);
-        cell
     }
 
     /// The cell of a place that is accessed in so many bytes.
@@ -463,7 +467,7 @@ impl World {
             self.used_cells.push(number);
             cell.epoch = epoch;
             (cell.holder, cell.depth, cell.destroyed) = (None, 0, false);
-            (cell.version, cell.count) = (0, 0);
+            (cell.version, cell.count, cell.generation) = (0, 0, 0);
             cell.readers.clear();
             cell.waiters.clear();
         }
@@ -471,7 +475,7 @@ impl World {
     }
 
     /// The state of a cell, if this execution has touched it.
-    fn seen(&self, cell: u32) -> Option<&Cell> {
+    pub fn seen(&self, cell: u32) -> Option<&Cell> {
         let cell = &self.cells[cell as usize];
         (cell.epoch == self.epoch).then_some(cell)
     }

@@ -209,8 +209,37 @@ impl<'a> Machine<'a> {
         Ok((state, made))
     }
 
-    /// Makes the step of a process that is alive. Where it is not made, the state means nothing.
+    /// Makes the step of a process that is alive. Where it is not made, the state means nothing,
+    /// and the processes that it would have started have no numbers.
     pub fn step(
+        &mut self,
+        state: &mut State,
+        process: Process,
+        outcomes: &[i64],
+    ) -> Result<Made, Obstacle> {
+        let known = self.known_children();
+        let made = self.try_step(state, process, outcomes);
+        if made.is_err() {
+            self.forget_children(known);
+        }
+        made
+    }
+
+    /// How many children have numbers.
+    pub fn known_children(&self) -> usize {
+        self.table.len()
+    }
+
+    /// Takes back the numbers of all children but the first ones. Numbers are given as processes
+    /// are started in evidence, so steps that are only tried must not use them up.
+    pub fn forget_children(&mut self, known: usize) {
+        if self.table.len() > known {
+            let next = (self.flat.processes.len() + known) as Process;
+            self.table.retain(|_, number| *number < next);
+        }
+    }
+
+    fn try_step(
         &mut self,
         state: &mut State,
         process: Process,

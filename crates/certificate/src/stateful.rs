@@ -63,6 +63,7 @@ fn followers(
     let mut outcomes: Option<Vec<i64>> = Some(Vec::new());
     while let Some(given) = outcomes.take() {
         let mut after = state.clone();
+        let known = machine.known_children();
         let made = match machine.step(&mut after, process, &given) {
             Ok(made) => made,
             Err(Obstacle::Waits) => return Ok(false),
@@ -75,6 +76,10 @@ fn followers(
             outcomes = Some(next);
         }
         each(machine, after, &made)?;
+        // No state comes of it.
+        if made.mishaps.contains(&Mishap::Discarded) {
+            machine.forget_children(known);
+        }
     }
     Ok(true)
 }

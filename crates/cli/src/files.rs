@@ -44,6 +44,20 @@ pub(crate) fn expanded(name: &str, text: &str) -> String {
     mazurka::expand(text, read)
 }
 
+/// The one name of a file that is there.
+#[cfg(not(target_family = "wasm"))]
+fn canonical(path: &Path) -> std::io::Result<PathBuf> {
+    fs::canonicalize(path)
+}
+
+/// The same among the files of the page, where there are no links.
+#[cfg(target_family = "wasm")]
+fn canonical(path: &Path) -> std::io::Result<PathBuf> {
+    fs::metadata(path)?;
+    let here = |part: &std::path::Component<'_>| *part == std::path::Component::CurDir;
+    Ok(path.components().filter(|part| !here(part)).collect())
+}
+
 /// The text of a file that a program includes. Links may not lead out of its folder either, nor to
 /// a file that is `known`: it would be there twice.
 fn included(
@@ -55,8 +69,8 @@ fn included(
     let file = folder.join(path);
     let shown = file.display().to_string();
     let real = |path: &Path| match path.as_os_str().is_empty() {
-        true => fs::canonicalize("."),
-        false => fs::canonicalize(path),
+        true => canonical(Path::new(".")),
+        false => canonical(path),
     };
     let real_file = real(&file).map_err(|error| unread(&shown, &error))?;
     let real_folder = real(folder).map_err(|error| unread(&shown, &error))?;

@@ -1,10 +1,14 @@
 //! The `mazurka` command: flags, files, progress, signals and exit codes. Everything else is the
 //! library's.
+//!
+//! As WebAssembly it has the commands of the page (docs/page.md), and no others.
+#![cfg_attr(target_family = "wasm", allow(dead_code, unused_imports))]
 
 mod args;
 mod commands;
 mod diagnose;
 mod exit;
+mod experiment;
 mod files;
 mod native;
 mod output;
@@ -25,7 +29,9 @@ use clap::Parser;
 use exit::Exit;
 
 fn main() -> ExitCode {
-    guarded(obey).into()
+    let exit = guarded(obey);
+    native::note_end();
+    exit.into()
 }
 
 /// Reads the arguments and does what they say.

@@ -9,6 +9,9 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use clap::Args;
 use mazurka::native::{self, Object, RUNS_HERE, SHIM_FLAGS, Settings};
@@ -16,7 +19,8 @@ use mazurka::{Program, Schedule};
 
 use crate::commands::Refusal;
 use crate::exit::Exit;
-use crate::files;
+use crate::watch::worked;
+use crate::{files, output};
 
 /// The endings of files in C, and in C++.
 const C: [&str; 1] = [".c"];
@@ -78,10 +82,55 @@ pub(crate) fn refusal(name: &str) -> String {
     )
 }
 
-/// Files beside the compiled program: what runs outside of what is explored, and what the process
-/// that runs it did last.
+/// Files beside the compiled program: what runs outside of what is explored, what the process that
+/// runs it did last, and that this process has come to its own end.
 const OUTSIDE: &str = "outside";
 const TRAIL: &str = "trail";
+const ENDED: &str = "ended";
+
+/// The file that says so, in the process that runs a program.
+static END: OnceLock<PathBuf> = OnceLock::new();
+
+/// Notes that this process is about to end with what it has found, and not because the program has
+/// ended it.
+pub(crate) fn note_end() {
+    if let Some(file) = END.get() {
+        let _noted = fs::write(file, "");
+    }
+}
+
+/// The processor time that constructors may take.
+const LOADING: Duration = Duration::from_secs(10);
+
+/// Ends this process if the program takes too long to come to `main`.
+struct Loading(Arc<AtomicBool>);
+
+impl Loading {
+    fn watch() -> Self {
+        let loaded = Arc::new(AtomicBool::new(false));
+        let watched = Arc::clone(&loaded);
+        std::thread::spawn(move || {
+            while !watched.load(Ordering::SeqCst) {
+                if worked() > LOADING {
+                    output::complain(&format!(
+                        "the program does not come to `main`: its constructors have run for {} seconds",
+                        LOADING.as_secs()
+                    ));
+                    // To exit would wait for the loader, which waits for the constructors.
+                    std::process::abort();
+                }
+                std::thread::sleep(Duration::from_millis(50));
+            }
+        });
+        Self(loaded)
+    }
+}
+
+impl Drop for Loading {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
 
 /// Where the process that runs a program finds it, as a record remembers the rest.
 const SET: [&str; 5] = ["@allow-races", "@nondet", "@cflag", "@leaks", "@observe"];
@@ -180,6 +229,14 @@ impl NativeArgs {
             };
             return Err(what.into());
         }
+        let twice = |(at, (name, ..)): (usize, &(String, i64, i64))| {
+            self.nondet[..at].iter().any(|(other, ..)| other == name)
+        };
+        if self.nondet.iter().enumerate().any(twice) {
+            return Err("--nondet has two ranges for one type: give one"
+                .to_owned()
+                .into());
+        }
         if !RUNS_HERE {
             return Err(native::LoadError::NotHere.to_string().into());
         }
@@ -227,7 +284,10 @@ impl NativeArgs {
         };
         let name = names.join(mazurka::FILES_JOINED_BY);
         let trail = Path::new(object.path).with_file_name(TRAIL);
+        let _known = END.set(Path::new(object.path).with_file_name(ENDED));
+        let loading = Loading::watch();
         let loaded = native::load(&name, text, &self.set(observed.names), object, settings);
+        drop(loading);
         if let Ok(file) = fs::File::options().read(true).write(true).open(trail) {
             keep_trail(&file);
         }
@@ -269,6 +329,11 @@ impl NativeArgs {
             .status()
             .map_err(|error| format!("cannot start again: {error}"))?;
         match status.code() {
+            Some(code) if code < Exit::BadInput as i32 && !folder.0.join(ENDED).exists() => {
+                Err(format!(
+                    "the program has ended the process that explored it, with code {code}: nothing is known"
+                ))
+            }
             Some(code) => Ok(Exit::of_code(code)),
             None => {
                 let left = fs::read(trail)
@@ -313,6 +378,9 @@ impl NativeArgs {
             }
             compile(compiler, Path::new(name), &flags, &self.cflags)?;
             outside += &assembly(compiler, name, &self.cflags);
+        }
+        if cxx {
+            outside += "code of the C++ library that is compiled already, as that of std::string and streams\n";
         }
         let remarks = folder.join(OUTSIDE);
         fs::write(&remarks, outside)

@@ -26,6 +26,7 @@ fn columns() -> Option<usize> {
 }
 
 /// How many columns the progress may have, which is shown on a terminal: what wraps stays there.
+#[cfg(not(target_family = "wasm"))]
 pub(crate) fn progress_width() -> usize {
     let terminal = terminal_width(&io::stderr());
     columns().map_or(terminal, |given| given.min(terminal))

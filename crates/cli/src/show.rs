@@ -4,8 +4,9 @@ use std::fmt;
 
 use clap::Arg;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use mazurka::Program;
 use mazurka::record::{MistakesRecord, Record, Witness};
-use mazurka_report::{Lanes, Sheet};
+use mazurka_report::{Figure, Lanes, Page, Sheet, View};
 use serde::Serialize;
 
 use crate::args::OutputArgs;
@@ -84,6 +85,11 @@ impl Format {
         matches!(self, Self::Dot | Self::Svg | Self::Html | Self::Chart)
     }
 
+    /// Whether it is a picture and nothing else.
+    pub(crate) fn is_drawing(self) -> bool {
+        self.is_picture() && self != Self::Html
+    }
+
     /// Whether it has the warnings about a program, too.
     pub(crate) fn has_warnings(self) -> bool {
         matches!(self, Self::Json | Self::Sarif | Self::Github)
@@ -121,6 +127,54 @@ pub(crate) fn lanes(lanes: &Lanes, format: Format) -> String {
     match format {
         Format::Dot => lanes.dot(),
         _ => lanes.svg(),
+    }
+}
+
+/// The page that every command with a verdict offers.
+pub(crate) const HTML: Offer = (
+    Format::Html,
+    "One page for a browser: verdict, pictures, the steps of runs, and the record in it",
+);
+
+/// What a page shows besides the verdict.
+#[derive(Default)]
+pub(crate) struct Shown<'a> {
+    /// What is on the terminal otherwise, without colours.
+    pub text: String,
+    /// The pictures.
+    pub figures: Vec<Figure>,
+    /// More, as HTML.
+    pub more: String,
+    /// The program, if it is there.
+    pub program: Option<&'a Program>,
+}
+
+/// A result as a page.
+pub(crate) fn page(
+    result: &impl Serialize,
+    record: &Record,
+    shown: &Shown<'_>,
+) -> Result<String, Refusal> {
+    let json = json(result)?;
+    let source = shown.program.and_then(Program::source);
+    // What it includes stands elsewhere.
+    let own = source.map(|source| mazurka::parts(source).remove(0).text);
+    Ok(mazurka_report::html(&Page {
+        record,
+        json: &json,
+        text: &shown.text,
+        figures: &shown.figures,
+        more: &shown.more,
+        source: own.as_deref(),
+    }))
+}
+
+/// How a text is made that no terminal shows.
+pub(crate) fn plain(view: View) -> View {
+    View {
+        paint: mazurka_report::Paint::Plain,
+        width: None,
+        ..view
     }
 }
 

@@ -183,17 +183,7 @@ impl Suite {
         let mut set = defaults.set.clone();
         set.extend(model.set.clone());
         for (constant, value) in &set {
-            let value = match value {
-                toml::Value::String(text) => text.clone(),
-                toml::Value::Integer(_) | toml::Value::Boolean(_) | toml::Value::Array(_) => {
-                    value.to_string()
-                }
-                _ => {
-                    return Err(format!(
-                        "{constant} is no number, truth value, text or list"
-                    ));
-                }
-            };
+            let value = written(constant, value)?;
             flags.push(format!("--set={constant}={value}"));
             name += &format!(" {constant}={value}");
         }
@@ -224,12 +214,26 @@ impl Verdicts {
     }
 }
 
-fn read<T: for<'a> Deserialize<'a>>(file: &str, text: &str) -> Result<T, String> {
+/// Reads a file of a kind. The error says where it is wrong.
+pub(crate) fn read<T: for<'a> Deserialize<'a>>(file: &str, text: &str) -> Result<T, String> {
     toml::from_str(text).map_err(|error| format!("`{file}`: {error}").trim_end().to_owned())
 }
 
+/// A value of a constant as `--set` has it.
+pub(crate) fn written(constant: &str, value: &toml::Value) -> Result<String, String> {
+    match value {
+        toml::Value::String(text) => Ok(text.clone()),
+        toml::Value::Integer(_) | toml::Value::Boolean(_) | toml::Value::Array(_) => {
+            Ok(value.to_string())
+        }
+        _ => Err(format!(
+            "{constant} is no number, truth value, text or list"
+        )),
+    }
+}
+
 /// A path leads down from the folder.
-fn stays_inside(file: &str) -> Result<(), String> {
+pub(crate) fn stays_inside(file: &str) -> Result<(), String> {
     let mut parts = Path::new(file).components();
     let inside = parts.all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
     match inside && !file.is_empty() {

@@ -1,18 +1,18 @@
 //! What happens beside a search: progress, Ctrl-C, the memory limit.
 
-use std::io::IsTerminal;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
-use indicatif::ProgressBar;
 use mazurka::record::Record;
 use mazurka::search::Estimate;
 use mazurka::{Bound, Limits, Progress, Watch};
 
-use crate::exit::{self, Exit};
-use crate::{files, progress};
+use crate::exit;
+use crate::files;
+use crate::native;
+use crate::progress::Line;
 
 /// Time between two checks: asking the system for the memory in use costs microseconds, and a
 /// display need not be faster.
@@ -110,7 +110,7 @@ pub(crate) fn watched<T>(
 /// Looks after one search.
 struct Watcher {
     memory: Option<u64>,
-    bar: Option<ProgressBar>,
+    line: Option<Line>,
     last_look: Option<Instant>,
 }
 
@@ -123,27 +123,11 @@ impl Watcher {
             return Err(no.to_owned());
         }
         TELLING.store(false, Ordering::SeqCst);
-        // Without a handler Ctrl-C ends the program at once, which is no worse than before.
-        let mut first = None;
-        let _ = ctrlc::set_handler(move || {
-            tell(&INTERRUPTED);
-            if WAITING.load(Ordering::SeqCst) {
-                // What the terminal shows next begins on a line of its own.
-                println!();
-                std::process::exit(Exit::Verified as i32);
-            }
-            // This is a thread of its own: it need not wait for one that does not look.
-            if insists(&mut first, Instant::now()) {
-                files::settle();
-                mazurka::solving::stop_solvers();
-                std::process::exit(exit::inconclusive());
-            }
-        });
-        std::thread::spawn(move || guard(memory));
-        let show = !quiet && std::io::stderr().is_terminal();
+        listen();
+        guarded(memory);
         Ok(Self {
             memory,
-            bar: show.then(progress::bar),
+            line: Line::wanted(quiet),
             last_look: None,
         })
     }
@@ -168,11 +152,10 @@ impl Watcher {
         {
             return ControlFlow::Break(Bound::MemoryLimit(limit));
         }
-        if let Some(bar) = &self.bar
+        if let Some(line) = &mut self.line
             && progress.elapsed >= BEFORE_PROGRESS
         {
-            bar.set_message(message(progress, used()));
-            bar.tick();
+            line.show(|| message(progress, used()));
         }
         ControlFlow::Continue(())
     }
@@ -180,11 +163,48 @@ impl Watcher {
     /// Takes the progress off the screen.
     fn finish(self) {
         TELLING.store(true, Ordering::SeqCst);
-        if let Some(bar) = self.bar {
-            bar.finish_and_clear();
+        if let Some(line) = self.line {
+            line.finish();
         }
     }
 }
+
+/// From now on Ctrl-C stops the search.
+#[cfg(not(target_family = "wasm"))]
+fn listen() {
+    // Without a handler Ctrl-C ends the program at once, which is no worse than before.
+    let mut first = None;
+    let _ = ctrlc::set_handler(move || {
+        tell(&INTERRUPTED);
+        if WAITING.load(Ordering::SeqCst) {
+            // What the terminal shows next begins on a line of its own.
+            println!();
+            native::note_end();
+            std::process::exit(exit::Exit::Verified as i32);
+        }
+        // This is a thread of its own: it need not wait for one that does not look.
+        if insists(&mut first, Instant::now()) {
+            files::settle();
+            mazurka::solving::stop_solvers();
+            native::note_end();
+            std::process::exit(exit::inconclusive());
+        }
+    });
+}
+
+/// Starts the guard.
+#[cfg(not(target_family = "wasm"))]
+fn guarded(memory: Option<u64>) {
+    std::thread::spawn(move || guard(memory));
+}
+
+/// In a browser there are no signals: the page ends the worker that searches.
+#[cfg(target_family = "wasm")]
+fn listen() {}
+
+/// Nor are there threads: what a search looks at itself has to do.
+#[cfg(target_family = "wasm")]
+fn guarded(_memory: Option<u64>) {}
 
 /// Whether a signal that comes now is a second wish to stop, and not the first one again.
 fn insists(first: &mut Option<Instant>, now: Instant) -> bool {
@@ -234,7 +254,7 @@ fn guard(memory: Option<u64>) {
 
 /// How long this program has had a processor.
 #[cfg(any(target_os = "linux", target_os = "macos", target_os = "freebsd"))]
-fn worked() -> Duration {
+pub(crate) fn worked() -> Duration {
     use rustix::time::{ClockId, clock_gettime};
     let now = clock_gettime(ClockId::ProcessCPUTime);
     Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
@@ -242,7 +262,7 @@ fn worked() -> Duration {
 
 /// How long this program has been running, where the system does not say how long it worked.
 #[cfg(not(any(target_os = "linux", target_os = "macos", target_os = "freebsd")))]
-fn worked() -> Duration {
+pub(crate) fn worked() -> Duration {
     static START: LazyLock<Instant> = LazyLock::new(Instant::now);
     START.elapsed()
 }
@@ -252,6 +272,7 @@ fn give_up(why: &str) -> ! {
     files::settle();
     mazurka::solving::stop_solvers();
     eprintln!("mazurka: inconclusive: {why}, and what was found until then is lost");
+    native::note_end();
     std::process::exit(exit::inconclusive());
 }
 
@@ -262,9 +283,20 @@ pub(crate) fn default_memory() -> Option<u64> {
 
 /// Bytes of memory in use, if the system says.
 pub(crate) fn used() -> Option<u64> {
-    let used = memory_stats::memory_stats()?.physical_mem as u64;
+    let used = measured()?;
     MOST_USED.fetch_max(used, Ordering::SeqCst);
     Some(used)
+}
+
+#[cfg(not(target_family = "wasm"))]
+fn measured() -> Option<u64> {
+    Some(memory_stats::memory_stats()?.physical_mem as u64)
+}
+
+/// What was used once is not given back: pages of 64 KB.
+#[cfg(target_family = "wasm")]
+fn measured() -> Option<u64> {
+    Some((core::arch::wasm32::memory_size::<0>() as u64) << 16)
 }
 
 /// Adds to the record of a search that merges states how much memory it has used at the most.
@@ -284,10 +316,17 @@ fn message(progress: &Progress, used: Option<u64>) -> String {
         let states = states as f64;
         let rate = short(states / seconds);
         let memory = used.map(|bytes| format!(", {} MB", bytes >> 20));
+        let open = progress.open as f64;
+        let open = (open > 0.0).then(|| format!(", {} open", short(open)));
+        // Most searches are far from a collision.
+        let miss = progress.miss.filter(|&miss| miss > 1e-9);
+        let miss = miss.map(|miss| format!(", one missed with probability {miss:.0e}"));
         return format!(
-            "{elapsed}: {} states, {rate} a second{}",
+            "{elapsed}: {} states{}, {rate} a second{}{}",
             short(states),
-            memory.unwrap_or_default()
+            open.unwrap_or_default(),
+            memory.unwrap_or_default(),
+            miss.unwrap_or_default(),
         );
     }
     let rate = executions / seconds;
@@ -354,6 +393,8 @@ mod tests {
                 low: 4.8e6,
                 high: 48e6,
             }),
+            open: 0,
+            miss: None,
         };
         progress.counts.executions = 3_000_000;
         progress.counts.blocked = 20_000;
@@ -370,10 +411,15 @@ mod tests {
             elapsed: Duration::from_secs(2),
             done: None,
             estimate: None,
+            open: 0,
+            miss: None,
         };
         progress.counts.states = Some(3_000_000);
         progress.counts.executions = 0;
         let told = "2 s: 3.0 M states, 1.5 M a second, 300 MB";
+        assert_eq!(message(&progress, Some(300 << 20)), told);
+        (progress.open, progress.miss) = (2_000_000, Some(2e-6));
+        let told = "2 s: 3.0 M states, 2.0 M open, 1.5 M a second, 300 MB, one missed with probability 2e-6";
         assert_eq!(message(&progress, Some(300 << 20)), told);
     }
 
@@ -391,7 +437,7 @@ mod tests {
     fn memory_beyond_the_limit_breaks_the_search() {
         let mut watcher = Watcher {
             memory: Some(1),
-            bar: None,
+            line: None,
             last_look: None,
         };
         let progress = Progress {
@@ -399,6 +445,8 @@ mod tests {
             elapsed: Duration::ZERO,
             done: None,
             estimate: None,
+            open: 0,
+            miss: None,
         };
         let broken = ControlFlow::Break(Bound::MemoryLimit(1));
         assert_eq!(watcher.look(&progress), broken);

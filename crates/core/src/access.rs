@@ -80,6 +80,28 @@ impl Access {
             && other.first < self.first + self.len
     }
 
+    /// Whether a step with this claim that is possible, and a later step of another process with
+    /// the other access, may not change places. They conflict, but for a lock that one of the two
+    /// gives back: while a process holds it, or does not and fails, no step of others changes that.
+    ///
+    /// ```
+    /// use mazurka_core::{Access, AccessKind};
+    /// let [acquire, release] = [AccessKind::Acquire, AccessKind::Release];
+    /// let (acquire, release) = (Access::new(acquire, 3), Access::new(release, 3));
+    /// assert!(acquire.delays(acquire) && acquire.conflicts(release));
+    /// assert!(!acquire.delays(release) && !release.delays(acquire) && !release.delays(release));
+    /// assert!(release.delays(Access::read(3)) && Access::write(4).delays(Access::read(4)));
+    /// ```
+    #[inline]
+    pub fn delays(self, other: Self) -> bool {
+        use AccessKind::{Acquire, Release};
+        let given_back = matches!(
+            (self.kind, other.kind),
+            (Release, Release | Acquire) | (Acquire, Release)
+        );
+        !given_back && self.conflicts(other)
+    }
+
     /// The cells it touches.
     #[inline]
     pub fn cells(self) -> std::ops::Range<usize> {

@@ -110,6 +110,9 @@ pub struct Event {
     pub enabled_by: Vec<Enabling>,
     /// What went wrong in it.
     pub mishaps: Vec<Mishap>,
+    /// A process without whose last step before this one it would not have gone wrong, though
+    /// nothing orders the two: the other side of a data race.
+    pub races_with: Option<ProcessId>,
     /// What such a step may have to wait for.
     pub wait: Wait,
     /// Whether it is known to satisfy [`is_plain`](Event::is_plain): most events do, and the code
@@ -134,6 +137,7 @@ impl Event {
             joined: Vec::new(),
             enabled_by: Vec::new(),
             mishaps: Vec::new(),
+            races_with: None,
             wait: Wait::Never,
             plain: false,
             stayed: false,
@@ -183,6 +187,7 @@ impl Event {
         self.joined.clear();
         self.enabled_by.clear();
         self.mishaps.clear();
+        self.races_with = None;
         self.wait = Wait::Never;
         self.plain = false;
         self.stayed = false;

@@ -69,6 +69,29 @@ pub trait Promises {
     fn blocker(&self, _process: ProcessId) -> Blocker {
         Blocker::Anything
     }
+
+    /// Whether the process, or one that it may still start, may ever make a step that keeps a step
+    /// with these claims from being made first, if that step is possible now; or that makes it
+    /// possible, if its process `waits`. It may be said too often, never too seldom. What a step
+    /// that is possible gives back no other process can take or give back before it: see
+    /// [`Access::delays`].
+    fn interferes(&self, process: ProcessId, claims: &[Access], waits: bool) -> bool {
+        let mut future = Claims::new();
+        self.future(process, &mut future);
+        let mut pairs = claims
+            .iter()
+            .flat_map(|a| future.iter().map(move |b| (a, b)));
+        pairs.any(|(claim, other)| match waits {
+            true => claim.conflicts(*other),
+            false => claim.delays(*other),
+        })
+    }
+
+    /// Whether the next step of a process may close a cycle of states, or may meet a false
+    /// `assume`: then to make this step alone may put off the steps of others for ever.
+    fn may_put_off(&self, _process: ProcessId) -> bool {
+        true
+    }
 }
 
 /// A program in the middle of one of its executions: what every program must say.

@@ -91,6 +91,8 @@ pub enum Bound {
     Refinement,
     /// Durations were explored at some of the times that they may take, and others may matter.
     Times,
+    /// States were kept as bits, and one was missed with this probability, in 10⁻⁹.
+    Bitstate(u64),
 }
 
 impl fmt::Display for Bound {
@@ -127,6 +129,11 @@ impl fmt::Display for Bound {
             Bound::Covers => f.write_str("`cover` was not looked at"),
             Bound::Refinement => f.write_str("`refines` was not looked at"),
             Bound::Times => f.write_str("durations were not explored at all times in their range"),
+            Bound::Bitstate(billionths) => write!(
+                f,
+                "--bitstate keeps states as bits: some was missed with a probability of {:.1e}",
+                billionths as f64 / 1e9
+            ),
             Bound::Sampled(1) => f.write_str("only one execution was drawn at random"),
             Bound::Sampled(n) => write!(f, "only {n} executions were drawn at random"),
         }

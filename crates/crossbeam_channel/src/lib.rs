@@ -3,7 +3,7 @@
 //!
 //! ```toml
 //! [dev-dependencies]
-//! crossbeam-channel = { package = "mazurka-crossbeam-channel", version = "0.1" }
+//! crossbeam-channel = { package = "mazurka-crossbeam-channel", version = "0.2" }
 //! ```
 //!
 //! ```

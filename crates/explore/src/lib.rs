@@ -25,7 +25,7 @@ mod unfold;
 mod witness;
 
 pub use algorithms::context::Variant;
-pub use algorithms::engine::{Algorithm, Stateless, UnknownAlgorithm};
+pub use algorithms::engine::{Algorithm, Merging, Stateless, UnknownAlgorithm};
 pub use algorithms::naive::next_outcomes;
 pub use algorithms::nearest::{NearEdge, NearState, NearestStates};
 pub use algorithms::pct::{Pct, Priorities};

@@ -135,6 +135,14 @@ pub enum SymbolKind {
     Local,
     /// A label.
     Label,
+    /// A module of ABS.
+    Module,
+    /// An interface of ABS.
+    Interface,
+    /// A class of ABS.
+    Class,
+    /// A method of ABS.
+    Method,
 }
 
 /// Something that is declared.

@@ -2,7 +2,7 @@
 //!
 //! ```toml
 //! [dev-dependencies]
-//! loom = { package = "mazurka-loom", version = "0.1" }
+//! loom = { package = "mazurka-loom", version = "0.2" }
 //! ```
 //!
 //! What loom and std have alike is that of `mazurka-rt`. Here is what loom has of its own shape:

@@ -4,8 +4,9 @@ use lsp_types::{
     Diagnostic as Shown, DiagnosticRelatedInformation, DiagnosticSeverity, Location,
     NumberOrString, Range, Uri,
 };
+use mazurka::names::names_of;
 use mazurka::record::{DiagnosticRecord, Severity};
-use mazurka::symbols::{Symbols, symbols};
+use mazurka::symbols::Symbols;
 use mazurka::{Program, StepPlace};
 
 use crate::Environment;
@@ -70,9 +71,7 @@ impl Document {
             true => environment.expand(&self.path, self.text.as_str()),
             false => self.text.as_str().to_owned(),
         };
-        if self.is_maz() {
-            self.symbols = symbols(self.text.as_str());
-        }
+        self.symbols = names_of(&self.path, self.text.as_str());
         let told = match Program::load(&self.path, &source, &[]) {
             Ok(program) => {
                 let warnings = program.warnings().to_vec();

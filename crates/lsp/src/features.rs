@@ -6,7 +6,8 @@ use lsp_types::{
     Range, SymbolKind as Icon, TextEdit,
 };
 use mazurka::format::format;
-use mazurka::symbols::{KEYWORDS, Symbol, SymbolKind, symbols};
+use mazurka::names::keywords_of;
+use mazurka::symbols::{Symbol, SymbolKind, symbols};
 use mazurka::{Program, StepPlace};
 use serde_json::json;
 
@@ -21,8 +22,9 @@ pub(crate) fn hover(document: &Document, position: Position) -> Option<Hover> {
     if let Some(mention) = mention {
         let symbol = &document.symbols.declared[mention.symbol];
         let start = symbol.span.start as usize;
+        let language = if document.is_maz() { "maz" } else { "abs" };
         parts.push(format!(
-            "```maz\n{}\n```\n{}",
+            "```{language}\n{}\n```\n{}",
             document.text.line_at(start).trim(),
             noun(symbol.kind)
         ));
@@ -74,6 +76,10 @@ fn noun(kind: SymbolKind) -> &'static str {
         SymbolKind::Lock => "lock",
         SymbolKind::Object => "object that processes synchronise with",
         SymbolKind::Enum => "type with members",
+        SymbolKind::Module => "module",
+        SymbolKind::Interface => "interface",
+        SymbolKind::Class => "class",
+        SymbolKind::Method => "method",
         SymbolKind::Member => "member of an `enum`",
         SymbolKind::Struct => "type with fields",
         SymbolKind::Field => "field",
@@ -118,6 +124,9 @@ pub(crate) fn references(
 
 /// The range of the name at a position, if it can be renamed.
 pub(crate) fn renamable(document: &Document, position: Position) -> Option<Range> {
+    if !document.is_maz() {
+        return None;
+    }
     let offset = document.text.offset(position) as u32;
     let mention = document.symbols.at(offset)?;
     Some(document.text.range(mention.span))
@@ -131,6 +140,9 @@ pub(crate) fn rename(
     environment: &dyn Environment,
 ) -> Result<Vec<TextEdit>, String> {
     let offset = document.text.offset(position) as u32;
+    if !document.is_maz() {
+        return Err("names of ABS programs are not renamed".to_owned());
+    }
     let mention = document.symbols.at(offset).ok_or("there is no name here")?;
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let is_name =
@@ -188,8 +200,10 @@ fn outlined(document: &Document, at: usize, symbol: &Symbol) -> DocumentSymbol {
         SymbolKind::Struct => Icon::STRUCT,
         SymbolKind::Field => Icon::FIELD,
         SymbolKind::Function | SymbolKind::Procedure => Icon::FUNCTION,
-        SymbolKind::Operation => Icon::METHOD,
-        SymbolKind::Process => Icon::CLASS,
+        SymbolKind::Operation | SymbolKind::Method => Icon::METHOD,
+        SymbolKind::Process | SymbolKind::Class => Icon::CLASS,
+        SymbolKind::Module => Icon::MODULE,
+        SymbolKind::Interface => Icon::INTERFACE,
         SymbolKind::Property => Icon::PROPERTY,
         SymbolKind::Label => Icon::KEY,
     };
@@ -249,6 +263,10 @@ pub(crate) fn completion(document: &Document, position: Position) -> Vec<Complet
             SymbolKind::Function | SymbolKind::Procedure | SymbolKind::Operation => {
                 CompletionItemKind::FUNCTION
             }
+            SymbolKind::Method => CompletionItemKind::METHOD,
+            SymbolKind::Class => CompletionItemKind::CLASS,
+            SymbolKind::Interface => CompletionItemKind::INTERFACE,
+            SymbolKind::Module => CompletionItemKind::MODULE,
             _ => CompletionItemKind::VARIABLE,
         }),
         detail: Some(noun(symbol.kind).to_owned()),
@@ -257,11 +275,15 @@ pub(crate) fn completion(document: &Document, position: Position) -> Vec<Complet
     let mut items: Vec<CompletionItem> = declared.iter().filter(known).map(item).collect();
     items.sort_by(|one, other| one.label.cmp(&other.label));
     items.dedup_by(|one, other| one.label == other.label);
-    items.extend(KEYWORDS.iter().map(|word| CompletionItem {
-        label: (*word).to_owned(),
-        kind: Some(CompletionItemKind::KEYWORD),
-        ..CompletionItem::default()
-    }));
+    items.extend(
+        keywords_of(&document.path)
+            .iter()
+            .map(|word| CompletionItem {
+                label: (*word).to_owned(),
+                kind: Some(CompletionItemKind::KEYWORD),
+                ..CompletionItem::default()
+            }),
+    );
     items
 }
 

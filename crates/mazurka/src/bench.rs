@@ -17,6 +17,7 @@ use mazurka_explore::{Findings, Observer};
 use rustc_hash::FxHashSet;
 
 use crate::front::{Front, on_front};
+use crate::program::hash;
 use crate::search::everything;
 use crate::{Algorithm, Options, Program, Watch, quietly};
 use programs::{FAMILIES, Family, Size};
@@ -60,6 +61,19 @@ pub struct NothingToMeasure {
     pub names: Vec<String>,
 }
 
+/// Programs that `bench` does not measure.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotMeasured {
+    /// Native code runs in a process of its own.
+    #[error("`{0}`: C is not measured by `bench`; `explore` tells its seconds")]
+    Native(String),
+    /// The solver's time would be measured.
+    #[error(
+        "`{0}` has unknown values, and only programs without them are measured: give the initial values (--set) and use no `input()`"
+    )]
+    Unknowns(String),
+}
+
 impl Bench {
     /// Measures. If the watch breaks a search off, what was measured so far is the result.
     ///
@@ -84,8 +98,9 @@ impl Bench {
                 true => size.engines,
                 false => &self.algorithms,
             };
+            let subject = Subject::of_corpus(family, size);
             for &algorithm in engines {
-                let row = self.measure(family, size, algorithm, watch);
+                let row = self.measure(&subject, algorithm, watch);
                 let interrupted = row.bounds.iter().any(|bound| !ours(bound));
                 rows.push(row);
                 if interrupted {
@@ -93,14 +108,63 @@ impl Bench {
                 }
             }
         }
-        Ok(Benchmark {
+        Ok(self.measured(rows))
+    }
+
+    /// Measures these programs in place of those of the papers, with `optimal` if no engine is
+    /// named. Where one is a program of the papers at a size that has figures, they stand beside
+    /// it.
+    ///
+    /// ```
+    /// use mazurka::bench::Bench;
+    /// use mazurka::{Program, quietly};
+    /// let source = "var x: int = 0  process { x := 1 }  process { x := 2 }";
+    /// let program = Program::load("mine.maz", source, &[]).unwrap();
+    /// let measured = Bench::default().run_on(&[program], &mut quietly()).unwrap();
+    /// assert_eq!(measured.rows[0].program, "mine.maz");
+    /// assert_eq!(measured.rows[0].counts.traces, Some(2));
+    /// ```
+    pub fn run_on(
+        &self,
+        programs: &[Program],
+        watch: &mut Watch<'_>,
+    ) -> Result<Benchmark, NotMeasured> {
+        for program in programs {
+            let file = || program.record().file.clone();
+            match () {
+                () if program.is_native() => return Err(NotMeasured::Native(file())),
+                () if !program.unknowns().is_empty() => return Err(NotMeasured::Unknowns(file())),
+                () => {}
+            }
+        }
+        let engines = match self.algorithms.is_empty() {
+            true => &[Algorithm::Optimal][..],
+            false => &self.algorithms,
+        };
+        let mut rows = Vec::new();
+        'all: for program in programs {
+            let subject = Subject::of_user(program.clone());
+            for &algorithm in engines {
+                let row = self.measure(&subject, algorithm, watch);
+                let interrupted = row.bounds.iter().any(|bound| !ours(bound));
+                rows.push(row);
+                if interrupted {
+                    break 'all;
+                }
+            }
+        }
+        Ok(self.measured(rows))
+    }
+
+    fn measured(&self, rows: Vec<Measured>) -> Benchmark {
+        Benchmark {
             version: VERSION,
             clock: clock::KIND,
             repeat: self.repeat.max(1),
             quick: self.quick,
             source: programs::SOURCE.to_owned(),
             rows,
-        })
+        }
     }
 
     /// Those with a target for the engine that counts traces first.
@@ -136,21 +200,8 @@ impl Bench {
         }
     }
 
-    fn measure(
-        &self,
-        family: &Family,
-        size: &Size,
-        algorithm: Algorithm,
-        watch: &mut Watch<'_>,
-    ) -> Measured {
-        let name = name(family, size);
-        let set: Vec<(String, String)> = size
-            .set
-            .iter()
-            .map(|(name, value)| ((*name).to_owned(), value.to_string()))
-            .collect();
-        let program = Program::load(&name, family.text, &set)
-            .unwrap_or_else(|mistakes| panic!("{name} is a wrong program: {mistakes:?}"));
+    fn measure(&self, subject: &Subject, algorithm: Algorithm, watch: &mut Watch<'_>) -> Measured {
+        let program = &subject.program;
         let options = Options {
             limits: Limits {
                 time: Some(self.time),
@@ -158,45 +209,46 @@ impl Bench {
             },
             ..Options::default()
         };
-        let (mut found, mut seconds) = search(&program, algorithm, &options, watch);
+        let (mut found, mut seconds) = search(program, algorithm, &options, watch);
         for _ in 1..self.repeat {
             // What took its whole time once would take it again.
             if !found.bounds.is_empty() {
                 break;
             }
-            let (again, time) = search(&program, algorithm, &options, watch);
+            let (again, time) = search(program, algorithm, &options, watch);
             found = again;
             seconds = seconds.min(time);
         }
         let states = match algorithm {
-            Algorithm::Stateful if found.bounds.is_empty() => Some(states(&program, &options)),
+            Algorithm::Stateful if found.bounds.is_empty() => Some(states(program, &options)),
             _ => found.counts.stored_states,
         };
-        let (measure, peers, target) = match algorithm {
-            Algorithm::Stateful => (Measure::Seconds, size.seconds.peers, size.seconds.target),
-            Algorithm::Context(_) => (Measure::Seconds, &[][..], None),
-            Algorithm::Naive => (Measure::Steps, &[][..], size.naive_steps),
-            _ => (
-                Measure::Traces,
-                size.per_second.peers,
-                size.per_second.target,
-            ),
+        let measure = match algorithm {
+            Algorithm::Stateful | Algorithm::Context(_) => Measure::Seconds,
+            Algorithm::Naive => Measure::Steps,
+            _ => Measure::Traces,
+        };
+        let (peers, target) = match (subject.known, algorithm) {
+            (Some(size), Algorithm::Stateful) => (size.seconds.peers, size.seconds.target),
+            (Some(size), Algorithm::Naive) => (&[][..], size.naive_steps),
+            (None, _) | (_, Algorithm::Context(_)) => (&[][..], None),
+            (Some(size), _) => (size.per_second.peers, size.per_second.target),
         };
         let peer = |&(tool, value): &(&str, f64)| Peer {
             tool: tool.to_owned(),
             value,
         };
         Measured {
-            program: name,
+            program: subject.name.clone(),
             algorithm: algorithm.to_string(),
-            set,
+            set: program.record().set.clone(),
             // The states stand beside the counts.
             counts: Counts {
                 states: None,
                 ..found.counts
             },
             states,
-            expected: Some(size.traces),
+            expected: subject.known.map(|size| size.traces),
             bounds: found.bounds,
             seconds: seconds.as_secs_f64(),
             measure,
@@ -204,6 +256,52 @@ impl Bench {
             target,
         }
     }
+}
+
+/// What is measured: a program, and what is known of it.
+struct Subject {
+    name: String,
+    program: Program,
+    known: Option<&'static Size>,
+}
+
+impl Subject {
+    fn of_corpus(family: &'static Family, size: &'static Size) -> Self {
+        let name = name(family, size);
+        let program = Program::load(&name, family.text, &settings(size))
+            .unwrap_or_else(|mistakes| panic!("{name} is a wrong program: {mistakes:?}"));
+        Self {
+            name,
+            program,
+            known: Some(size),
+        }
+    }
+
+    /// A program of the papers is known by its text.
+    fn of_user(program: Program) -> Self {
+        let record = program.record();
+        let sizes = FAMILIES.iter().flat_map(|family| {
+            let sizes = family.sizes.iter().chain([&family.quick]);
+            sizes.map(move |size| (family, size))
+        });
+        let mut known = sizes.map(|(family, size)| (hash(family.text, &settings(size)), size));
+        let known = known.find(|(hash, _)| *hash == record.hash);
+        let settings = record.set.iter();
+        let settings: String = settings
+            .map(|(name, value)| format!(" {name}={value}"))
+            .collect();
+        Self {
+            name: format!("{}{settings}", record.file),
+            known: known.map(|(_, size)| size),
+            program,
+        }
+    }
+}
+
+fn settings(size: &Size) -> Vec<(String, String)> {
+    let set = size.set.iter();
+    set.map(|(name, value)| ((*name).to_owned(), value.to_string()))
+        .collect()
 }
 
 /// `writers(9)`

@@ -182,6 +182,8 @@ impl<'a, 'w> Looking<'a, 'w> {
             elapsed,
             done: None,
             estimate: None,
+            open: 0,
+            miss: None,
         };
         self.bound = match (late, (self.watch)(&progress)) {
             (Some(most), _) => Some(Bound::TimeLimit(most.as_millis() as u64)),

@@ -399,7 +399,7 @@ impl Checkpoint {
                 .collect::<Result<_, _>>()?,
             most_steps: None,
         };
-        match parts.fit(front.machine(options)) {
+        match parts.fit(&mut front.machine(options)) {
             Ok(()) => Ok(parts),
             Err(error) => Err(ResumeError::Shape(error.to_string())),
         }

@@ -44,6 +44,7 @@ mod explain;
 mod export;
 pub mod format;
 mod front;
+pub mod names;
 pub mod native;
 mod options;
 pub mod permute;
@@ -78,3 +79,8 @@ pub use mazurka_lang::{StepPlace, Unknowns, expand, symbols};
 pub use options::{Options, quietly};
 pub use program::{Program, Refused};
 pub use warnings::mistakes;
+
+/// The example of README.md.
+#[doc = include_str!("../README.md")]
+#[cfg(doctest)]
+pub struct Readme;

@@ -81,6 +81,8 @@ impl Options {
                 elapsed: Duration::ZERO,
                 done: None,
                 estimate: None,
+                open: 0,
+                miss: None,
             };
             let says = watch(&progress).break_value();
             says.unwrap_or_else(|| broken_by(&self.limits))

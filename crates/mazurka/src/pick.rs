@@ -90,13 +90,29 @@ pub(crate) fn decide<M: Semantics>(
                     parts.run(&workers, watch)
                 }
                 _ => {
-                    let limits = attempt;
                     let search = Search {
                         algorithm,
-                        limits,
+                        limits: attempt,
                         goal,
                     };
-                    search.run(machine, watch, &mut ())
+                    // All states by all workers if that is not too much; then nothing depends on
+                    // their number. Else one worker decides, within the budget.
+                    let all = || {
+                        let search = Search {
+                            limits: all.left(),
+                            ..search.clone()
+                        };
+                        let workers = Workers {
+                            count: options.jobs,
+                            programs: machines,
+                        };
+                        search.share_all_states(steps, &workers, watch)
+                    };
+                    let whole = whole || budget < BUDGET_IN_PARTS;
+                    let found = (!whole && algorithm == Algorithm::Stateful)
+                        .then(all)
+                        .flatten();
+                    found.unwrap_or_else(|| search.run(machine, watch, &mut ()))
                 }
             };
             found.elapsed = all.elapsed();
@@ -147,6 +163,7 @@ fn ends_all(bound: &Bound) -> bool {
         | Bound::Covers
         | Bound::Refinement
         | Bound::Times
+        | Bound::Bitstate(_)
         | Bound::DataRaces
         | Bound::Unfold(_) => false,
     }

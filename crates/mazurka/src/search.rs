@@ -40,7 +40,9 @@ use crate::{Options, Program, Refused, evidence, pick};
 pub use crate::export::{TestCoverage, TestSink};
 pub use crate::tree::TreeTooLarge;
 pub use mazurka_core::{Bound, Fairness, Kind, Kinds, Limits, Scope, StopReason};
-pub use mazurka_explore::{Algorithm, Estimate, Pct, Progress, RandomWalks, Variant, Watch};
+pub use mazurka_explore::{
+    Algorithm, Estimate, Merging, Pct, Progress, RandomWalks, Variant, Watch,
+};
 
 /// A search through the whole space, within the limits of the options.
 pub(crate) fn everything<A>(algorithm: A, options: &Options) -> Search<A> {
@@ -164,9 +166,9 @@ impl<'a> Head<'a> {
 
     fn options_record(&self) -> OptionsRecord {
         let limits = &self.options.limits;
-        let depth = match self.algorithm {
-            Algorithm::Stateful => limits.depth,
-            _ => Some(limits.depth()),
+        let depth = match self.algorithm.merging() {
+            Some(_) => limits.depth,
+            None => Some(limits.depth()),
         };
         OptionsRecord {
             fairness: Some(self.options.fairness),
@@ -390,22 +392,23 @@ impl Program {
         let options = &options.started();
         let mut machine = front.machine_for_a_search(options);
         if F::ALONE {
-            if matches!(algorithm, Algorithm::Stateful | Algorithm::Context(_)) {
+            if algorithm.compares_states() {
                 return Err(Refused::NoStates);
             }
             let search = everything(algorithm, options);
             let found = search_alone::<F>(&mut machine, &search, watch)?;
             return Ok(self.explored(algorithm, options, &mut machine, &found));
         }
+        let workers = Workers {
+            count: options.jobs,
+            programs: &|| front.machine_for_a_search(options),
+        };
         let found = match algorithm.stateless() {
-            None => everything(algorithm, options).run(&mut machine, watch, &mut ()),
-            Some(stateless) => {
-                let workers = Workers {
-                    count: options.jobs,
-                    programs: &|| front.machine_for_a_search(options),
-                };
-                everything(stateless, options).share(&workers, watch)
+            Some(stateless) => everything(stateless, options).share(&workers, watch),
+            None if algorithm.merging().is_some() => {
+                everything(algorithm, options).share_states(&workers, watch)
             }
+            None => everything(algorithm, options).run(&mut machine, watch, &mut ()),
         };
         Ok(self.explored(algorithm, options, &mut machine, &found))
     }
@@ -543,7 +546,7 @@ impl Program {
         if found.stopped != StopReason::Complete {
             record.leave_open(Kinds::ALL);
         }
-        if head.algorithm != Algorithm::Stateful {
+        if head.algorithm.merging().is_none() {
             record.add_bounds(self.leaves_out_temporal(head.counted));
         }
         record.add_bounds(self.leaves_out_times());

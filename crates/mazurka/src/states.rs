@@ -2,7 +2,7 @@
 
 use mazurka_core::record::{Ending, GraphEdge, GraphState, Leaf, Record, StateGraph};
 use mazurka_core::{MishapKind, Narrator, Schedule, Semantics, Status, ending, names_with};
-use mazurka_explore::NearestStates;
+use mazurka_explore::{Merging, NearestStates};
 
 use crate::evidence::retell;
 use crate::front::{Front, on_front};
@@ -37,7 +37,11 @@ impl Program {
         watch: &mut Watch<'_>,
     ) -> (Record, StateGraph) {
         let mut machine = front.machine(options);
-        let algorithm = Algorithm::Stateful;
+        // The picture has all states.
+        let algorithm = Algorithm::StatefulAs(Merging {
+            reduced: false,
+            ..Merging::default()
+        });
         let found = everything(algorithm, options).run(&mut machine, watch, &mut ());
         let near = NearestStates::of(&mut machine, MOST_STATES, options.limits.depth);
         let states = (0..near.states.len()).map(|at| state(&mut machine, &near, at));

@@ -83,9 +83,9 @@ impl Program {
         let mut machine = front.machine(options);
         let (growing, found) = grown(&mut machine, algorithm, options, watch)?;
         let limits = &options.limits;
-        let depth = match algorithm {
-            Algorithm::Stateful => limits.depth,
-            _ => Some(limits.depth()),
+        let depth = match algorithm.merging() {
+            Some(_) => limits.depth,
+            None => Some(limits.depth()),
         };
         let depth = depth.map_or(usize::MAX, |depth| depth as usize);
         let tree = growing.tree(depth, |schedule| told(&mut machine, schedule));

@@ -23,8 +23,8 @@
 //! assert_eq!(check(Memory::Tso), Verdict::Violated);
 //! ```
 
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod missing;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod native;
 mod orders;
 mod search;

@@ -3,7 +3,7 @@
 //!
 //! ```toml
 //! [dev-dependencies]
-//! parking_lot = { package = "mazurka-parking-lot", version = "0.1" }
+//! parking_lot = { package = "mazurka-parking-lot", version = "0.2" }
 //! ```
 //!
 //! ```

@@ -39,6 +39,7 @@ pub fn advice(bound: &Bound) -> &'static str {
         Bound::Undecided => {
             "simplify the conditions, declare numbers `i32` or smaller, or try another --solver"
         }
+        Bound::Bitstate(_) => "give --bitstate more memory, or leave it out where states fit",
         Bound::AsPrinted => "leave --paper out",
         Bound::Sampled(_) => {
             "draw more (--max-executions) or others (--seed); what covers all is `mazurka check`, or another --algorithm"

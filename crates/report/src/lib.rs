@@ -27,6 +27,7 @@
 //! | [`curves_svg`], [`reductions`] | the same of several reductions, in one picture or one table |
 //! | [`proved`] | the answer of `prove` |
 //! | [`proof_tree`], [`proof_html`], [`proof_svg`] | a proof to read |
+//! | [`html()`] | one file for a browser: verdict, figures, stepping, the record itself |
 //! | [`bench()`] | what was measured, beside the figures of others |
 //! | [`sarif()`], [`junit()`], [`github()`], [`itf()`] | the formats of other tools |
 //! | [`Sheet`], [`Plot`] | tables and plots |
@@ -44,6 +45,7 @@ mod events;
 mod exchange;
 mod fit;
 mod history;
+mod html;
 mod json;
 mod lanes;
 mod layers;
@@ -83,6 +85,7 @@ pub use exchange::{
     Plot, Sheet, github, github_mistakes, itf, junit, junit_mistakes, sarif, sarif_mistakes,
 };
 pub use fit::fit;
+pub use html::{Figure, Page, evidence_figures, html, run_figure};
 pub use json::json;
 pub use lanes::Lanes;
 pub use net::{model_table, net_dot, net_svg, net_table, states_table};

@@ -270,16 +270,9 @@ impl Branch {
     }
 }
 
-/// A proof as a page: every goal can be unfolded; what is open is open.
-pub fn proof_html(record: &Record, goals: &[GoalOutcome], proofs: &[Proof]) -> String {
-    let mut text = String::from(
-        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Proof</title>\n<style>\n\
-         body { font: 14px/1.5 system-ui, sans-serif; max-width: 70em; margin: 2em auto; padding: 0 1em; color: #2c3e50; }\n\
-         code, summary { font-family: ui-monospace, monospace; } details { margin-left: 1.2em; border-left: 1px solid #ddd; padding-left: .6em; }\n\
-         .proved { color: #1e8449; } .refuted, .no { color: #c0392b; } .open { color: #b9770e; } .dim { color: #7f8c8d; }\n\
-         </style></head><body>\n",
-    );
-    text += &format!("<h1>{}</h1>\n", escape(&record.program.file));
+/// A proof as a part of a [page](crate::Page): every goal can be unfolded; what is open is open.
+pub fn proof_html(goals: &[GoalOutcome], proofs: &[Proof]) -> String {
+    let mut text = String::new();
     for (goal, proof) in goals.iter().zip(proofs) {
         let status = match goal.status {
             Status::Proved => "proved",
@@ -304,7 +297,6 @@ pub fn proof_html(record: &Record, goals: &[GoalOutcome], proofs: &[Proof]) -> S
             page(&mut reading, root, "", &mut text);
         }
     }
-    text += "</body></html>\n";
     text
 }
 

@@ -26,6 +26,20 @@ pub struct OneRun<'a> {
     pub compared: Option<&'a ComparedRuns>,
 }
 
+impl<'a> OneRun<'a> {
+    /// A run of which nothing else is known.
+    pub fn of(run: &'a Run) -> Self {
+        Self {
+            run,
+            seed: None,
+            ready: &[],
+            path: None,
+            events: &[],
+            compared: None,
+        }
+    }
+}
+
 /// The steps with the values that they changed, how the run ended, the final state, the way to see
 /// it again.
 pub fn run(record: &Record, one: OneRun<'_>, view: &View) -> String {

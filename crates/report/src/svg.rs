@@ -7,7 +7,9 @@
 
 use mazurka_core::record::{Leaf, Record, Tree, TreeNode};
 
-use crate::tree::{children, details, ending, fill, name, scheduling, step, stroke, title};
+use crate::tree::{
+    children, details, ending, fill, name, schedule, scheduling, step, stroke, title,
+};
 
 /// Sizes, in pixels. Monospaced letters of 12 pixels are 7.2 wide; signs that another font must
 /// supply may be wider.
@@ -44,7 +46,13 @@ pub fn svg(record: &Record, tree: &Tree) -> String {
     }
     for (at, node) in tree.nodes.iter().enumerate() {
         let (x, y) = layout.point(at);
-        text += &state(tree, node, x, y);
+        let drawn = state(tree, node, x, y);
+        // Pages run the schedule of a state that the reader chooses.
+        text += &format!(
+            "<g data-node=\"{at}\" data-schedule=\"{}\">{}</g>\n",
+            escaped(&schedule(tree, at)),
+            drawn.trim_end()
+        );
         for (k, line) in ending(node).iter().enumerate() {
             let below = y + RADIUS + 14.0 + k as f64 * LINE;
             text += &words(x - RADIUS, below, line, "");

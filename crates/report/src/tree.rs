@@ -44,6 +44,19 @@ pub(crate) fn step(node: &TreeNode) -> String {
     text
 }
 
+/// The schedule that leads to a state.
+pub(crate) fn schedule(tree: &Tree, mut at: usize) -> String {
+    let mut steps = Vec::new();
+    while let Some(node) = tree.nodes.get(at)
+        && let Some(parent) = node.parent
+    {
+        steps.push(node.process.as_str());
+        at = parent;
+    }
+    steps.reverse();
+    steps.join(" ")
+}
+
 /// The step in full, with what it led to.
 pub(crate) fn details(node: &TreeNode) -> String {
     let mut parts = Vec::new();

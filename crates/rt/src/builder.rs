@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fmt;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -38,6 +39,7 @@ use crate::world::{Inner, Place};
 /// | `MAZURKA_REPLAY_AT` (a place in the source) | `replay_at` |
 /// | `MAZURKA_REQUIRE_COMPLETE` (1) | `require_complete` |
 /// | `MAZURKA_LEAKS` (1) | `leaks` |
+/// | `MAZURKA_CHECKPOINT` (a folder) | `checkpoint` |
 ///
 /// With `MAZURKA_REPORT`, a folder, each search writes a line to `models.txt` there, and each
 /// failure a text and a record of its own, which `mazurka show` renders: what tests print is
@@ -107,6 +109,10 @@ pub struct Builder {
     /// Whether an [`Arc`](crate::sync::Arc) that is made in an execution and never dropped is a
     /// failure. Not in executions that keep values in a `OnceLock`.
     pub leaks: bool,
+    /// A folder in which [`check`](Builder::check) saves how far it has come, every few seconds and
+    /// when a limit ends it. The next run of the same test goes on from there. Not with
+    /// `max_preemptions`.
+    pub checkpoint: Option<PathBuf>,
     /// Prints nothing if the search finds nothing.
     pub quiet: bool,
     #[doc(hidden)]
@@ -156,6 +162,7 @@ impl Default for Builder {
             replay_at: None,
             require_complete: false,
             leaks: false,
+            checkpoint: None,
             quiet: false,
             algorithm: Algorithm::Optimal,
         }
@@ -163,7 +170,7 @@ impl Default for Builder {
 }
 
 /// The variables that are read, without what they begin with.
-const VARIABLES: [&str; 20] = [
+const VARIABLES: [&str; 21] = [
     "MEMORY",
     "MAX_DEPTH",
     "MAX_STEPS",
@@ -183,6 +190,7 @@ const VARIABLES: [&str; 20] = [
     "REPLAY_AT",
     "REQUIRE_COMPLETE",
     "LEAKS",
+    "CHECKPOINT",
     crate::say::REPORT,
 ];
 
@@ -254,6 +262,7 @@ impl Builder {
             replay_at: variable("MAZURKA_REPLAY_AT", "a place in the source"),
             require_complete: is_set("MAZURKA_REQUIRE_COMPLETE"),
             leaks: is_set("MAZURKA_LEAKS"),
+            checkpoint: variable("MAZURKA_CHECKPOINT", "a folder"),
             ..default
         }
     }
@@ -383,6 +392,8 @@ pub struct Summary {
     pub undecided: Option<String>,
     /// Where an input had to be a plain number and had more values than are tried.
     pub values_left_out: Option<String>,
+    /// Whether the search went on from a checkpoint: the counts include those of earlier runs.
+    pub resumed: bool,
     /// What was drawn at random.
     pub(crate) met: Met,
 }
@@ -412,6 +423,7 @@ impl Summary {
             undecided: None,
             #[cfg(not(feature = "symbolic"))]
             values_left_out: None,
+            resumed: false,
             met: Met::default(),
         }
     }
@@ -489,6 +501,9 @@ impl fmt::Display for Summary {
                 f.write_str(" (no weaker ordering was met)")?;
             }
             None => {}
+        }
+        if self.resumed {
+            f.write_str("; gone on from a checkpoint")?;
         }
         if self.suspended_spins {
             f.write_str("; spin loops without the rounds in which nothing changes")?;

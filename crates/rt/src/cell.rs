@@ -3,7 +3,7 @@
 use std::fmt;
 use std::panic::Location;
 
-use mazurka_core::{Mishap, MishapKind};
+use mazurka_core::{Mishap, MishapKind, ProcessId};
 use mazurka_memory::Memory;
 
 use crate::freed::OwnedMeta;
@@ -201,7 +201,7 @@ pub(crate) fn drops(world: &World, cell: u32) {
         verb(race.wrote),
         race.place,
     );
-    inner.races(message, after);
+    inner.races(message, after, race.other);
 }
 
 fn verb(wrote: bool) -> &'static str {
@@ -227,7 +227,7 @@ fn check_cell(world: &World, cell: u32, writes: bool, place: Place) {
             verb(race.wrote),
             race.place,
         );
-        inner.races(message.clone(), place);
+        inner.races(message.clone(), place, race.other);
         (message, inner.is_unwinding())
     };
     if !unwinding {
@@ -236,9 +236,10 @@ fn check_cell(world: &World, cell: u32, writes: bool, place: Place) {
 }
 
 impl Inner {
-    /// Notes a race of the current thread.
-    fn races(&mut self, message: String, place: Place) {
+    /// Notes a race of the current thread with another one.
+    fn races(&mut self, message: String, place: Place, other: ProcessId) {
         let process = self.current;
+        self.effects.races_with = Some(other);
         let site = self.failure(Failure {
             message,
             place: place.to_string(),

@@ -13,12 +13,13 @@ use mazurka_explore::{FewPreemptions, Findings, Goal, Observer, Preempted, Searc
 use mazurka_memory::Memory;
 
 use crate::builder::{Builder, Summary};
+use crate::checkpoint::Checkpoint;
 use crate::inputs::Rivals;
 use crate::report::{self, Report};
 use crate::simulate::{Simulator, Stop};
 use crate::verdict::{at_caller, end_test};
 use crate::version::without_version;
-use crate::weak::Refused;
+use crate::weak::{Refused, Way};
 use crate::world::world;
 use crate::{facts, hook, inputs, say, weak};
 
@@ -196,15 +197,31 @@ impl Builder {
         if let Some(replay) = self.replay_for(about.place) {
             return self.follow_any(body.clone(), replay, about);
         }
+        let checkpoint = Checkpoint::of(self, about).map(Rc::new);
         self.under_model(
             |this, orders| {
                 let mut simulator = this.simulator(body.clone());
+                if let Some(checkpoint) = &checkpoint {
+                    let found = checkpoint.search(this, &mut simulator, orders)?;
+                    this.judge(&mut simulator, &found, about);
+                    let summary = this.findings(&simulator, &found, false, orders);
+                    return Ok(this.say(checkpoint.add_earlier(summary)));
+                }
                 let goal = |_: &_| Goal::Violation(Kinds::FAULTS);
                 let (found, cut) = this.search(&mut simulator, orders, &goal, &mut ())?;
                 this.judge(&mut simulator, &found, about);
                 Ok(this.summary(&simulator, &found, cut, orders))
             },
-            |this, memory| this.check_weakly(body.clone(), memory, None, about),
+            |this, memory| {
+                if let Some(why) = checkpoint.as_ref().and_then(|saved| saved.refused()) {
+                    return Err(Refused(why));
+                }
+                let way = Way {
+                    checkpoint: checkpoint.clone(),
+                    ..Way::new(memory)
+                };
+                this.check_weakly(body.clone(), &way, about)
+            },
         )
     }
 
@@ -474,7 +491,19 @@ impl Builder {
         cut: bool,
         orders: &Orders,
     ) -> Summary {
-        let summary = Summary {
+        self.say(self.findings(simulator, found, cut, orders))
+    }
+
+    /// Summarises what was found.
+    fn findings(
+        &self,
+        simulator: &Simulator,
+        found: &Findings,
+        cut: bool,
+        orders: &Orders,
+    ) -> Summary {
+        debug_assert!(found.stopped != StopReason::Certain);
+        Summary {
             executions: found.counts.executions,
             blocked: found.counts.blocked,
             bounds: found.bounds.clone(),
@@ -482,9 +511,7 @@ impl Builder {
             no_weak_ordering_met: orders.are_watched(),
             weak_refused: orders.refused(),
             ..simulator.inner(|inner| Summary::new(inner))
-        };
-        debug_assert!(found.stopped != StopReason::Certain);
-        self.say(summary)
+        }
     }
 
     /// Says what was explored; fails if that is less than was asked for.

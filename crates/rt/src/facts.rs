@@ -24,26 +24,31 @@ use crate::simulate::Simulator;
 
 /// Returns the words that a replay needs besides its schedule.
 pub(crate) fn needed(simulator: &Simulator, schedule: &Schedule) -> Vec<String> {
-    let mut facts: Vec<String> = simulator.inner(|inner| inner.spurious.settings().collect());
     match simulator.is_shown_by(schedule) {
-        true => facts,
-        false => simulator.inner(|inner| {
-            for (place, rounds) in inner.loops.explored() {
-                facts.push(format!("loop={}*{rounds}", word(place)));
-            }
-            if inner.watched_ends {
-                facts.push("ends".into());
-            }
-            for (count, (thread, number)) in inner.names.regions.explored_counts() {
-                facts.push(format!("{count}={}#{number}", inner.names.paths[thread]));
-            }
-            facts.extend(inner.names.blocks.are_noted().then(|| "heap".into()));
-            let mut sites: Vec<String> = inner.names.registered_sites().collect();
-            sites.sort();
-            facts.extend(sites.into_iter().map(|site| format!("names={site}")));
-            facts
-        }),
+        true => simulator.inner(|inner| inner.spurious.settings().collect()),
+        false => all(simulator),
     }
+}
+
+/// Returns all that a search has learned.
+pub(crate) fn all(simulator: &Simulator) -> Vec<String> {
+    simulator.inner(|inner| {
+        let mut facts: Vec<String> = inner.spurious.settings().collect();
+        for (place, rounds) in inner.loops.explored() {
+            facts.push(format!("loop={}*{rounds}", word(place)));
+        }
+        if inner.watched_ends {
+            facts.push("ends".into());
+        }
+        for (count, (thread, number)) in inner.names.regions.explored_counts() {
+            facts.push(format!("{count}={}#{number}", inner.names.paths[thread]));
+        }
+        facts.extend(inner.names.blocks.are_noted().then(|| "heap".into()));
+        let mut sites: Vec<String> = inner.names.registered_sites().collect();
+        sites.sort();
+        facts.extend(sites.into_iter().map(|site| format!("names={site}")));
+        facts
+    })
 }
 
 /// Returns a place as a word.

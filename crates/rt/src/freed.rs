@@ -154,6 +154,7 @@ impl Inner {
         });
         let thread = self.me();
         (thread.life, thread.failure) = (Life::Failed, Some(site));
+        self.effects.races_with = Some(end.by);
         self.effects.mishaps.push(Mishap {
             process: Some(process),
             kind: MishapKind::Failure,

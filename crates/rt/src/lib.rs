@@ -64,6 +64,7 @@ mod batches;
 mod builder;
 pub mod cell;
 mod check;
+mod checkpoint;
 mod choose;
 mod clock;
 #[doc(hidden)]
@@ -126,3 +127,8 @@ pub use weak::{OrderingPlace, Orderings, orderings};
 pub mod model {
     pub use crate::builder::Builder;
 }
+
+/// The example of README.md.
+#[doc = include_str!("../README.md")]
+#[cfg(doctest)]
+pub struct Readme;

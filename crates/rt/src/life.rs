@@ -200,6 +200,7 @@ impl Inner {
         event.spawned.append(&mut effects.spawned);
         event.joined.append(&mut effects.joined);
         event.mishaps.append(&mut effects.mishaps);
+        event.races_with = effects.races_with;
         // A single access has a number of its own, which saves explorers a lookup.
         if let [access] = event.claims[..]
             && access.len == 1
@@ -357,6 +358,7 @@ impl StepEffects {
         self.joined.clear();
         self.spawned.clear();
         self.mishaps.clear();
+        self.races_with = None;
         self.notes.clear();
         self.made = None;
         self.panic = None;

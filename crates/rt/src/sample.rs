@@ -25,6 +25,7 @@ use crate::check::{Orders, WeakOrder, fail, persevere};
 use crate::report;
 use crate::simulate::Simulator;
 use crate::verdict::at_caller;
+use crate::weak::Way;
 
 /// Runs a closure under `executions` random schedules.
 ///
@@ -123,7 +124,11 @@ impl Builder {
                         None => Drawing::from(random),
                         Some(depth) => Drawing::by_priorities(random, depth),
                     };
-                    this.check_weakly(body.clone(), memory, Some(drawn), &about)
+                    let way = Way {
+                        random: Some(drawn),
+                        ..Way::new(memory)
+                    };
+                    this.check_weakly(body.clone(), &way, &about)
                 },
             )
         };

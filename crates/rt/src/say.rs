@@ -1,16 +1,16 @@
-//! The only file that prints and writes.
+//! The only file that prints, reads and writes.
 //!
 //! What a test prints is captured if it passes, so CI cannot see which searches were cut. In the
 //! folder that `MAZURKA_REPORT` names, `models.txt` has a line for each search, and each failure
 //! has a file of its own, and a record beside it that `mazurka show` renders.
 
-use std::fs::{File, OpenOptions, create_dir_all};
+use std::fs::{self, File, OpenOptions, create_dir_all};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use mazurka_core::record::Record;
 
-use crate::world::{Failure, Inner};
+use crate::world::{Failure, Inner, Place};
 
 /// The variable that names the folder, without what all have in common.
 pub(crate) const REPORT: &str = "REPORT";
@@ -74,6 +74,63 @@ fn report(write: impl FnOnce(&Path) -> io::Result<()>) {
     if let Err(error) = create_dir_all(folder).and_then(|()| write(folder)) {
         eprintln!("mazurka: MAZURKA_{REPORT}={}: {error}", folder.display());
     }
+}
+
+/// The file of a checkpoint. Where it cannot be read or written, that is told, and the search goes
+/// on.
+pub(crate) struct Saved(PathBuf);
+
+impl Saved {
+    /// The file for a model that is called at this place in the test that runs.
+    pub fn new(folder: &Path, place: Place) -> Self {
+        let name = format!("{}-{place}", test().unwrap_or_else(|| "main".to_owned()));
+        let plain = |c: char| if c.is_alphanumeric() { c } else { '.' };
+        let name: String = name.chars().map(plain).collect();
+        Self(folder.join(format!("{name}.checkpoint")))
+    }
+
+    /// Its text, if it is there.
+    pub fn read(&self) -> Option<String> {
+        match fs::read_to_string(&self.0) {
+            Ok(text) => Some(text),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => {
+                self.tell(&error);
+                None
+            }
+        }
+    }
+
+    /// Replaces it, in one piece.
+    pub fn write(&self, text: &str) {
+        let folder = self.0.parent().unwrap_or(Path::new("."));
+        let new = self.0.with_extension("new");
+        let written = create_dir_all(folder)
+            .and_then(|()| fs::write(&new, text))
+            .and_then(|()| fs::rename(&new, &self.0));
+        if let Err(error) = written {
+            self.tell(&error);
+        }
+    }
+
+    /// Removes it, if it is there.
+    pub fn remove(&self) {
+        match fs::remove_file(&self.0) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => self.tell(&error),
+            _ => {}
+        }
+    }
+
+    /// Says what is wrong with it.
+    pub fn tell(&self, what: &dyn std::fmt::Display) {
+        eprintln!("mazurka: the checkpoint {}: {what}", self.0.display());
+    }
+}
+
+/// The program that runs, as it is on disk.
+pub(crate) fn this_program() -> Vec<u8> {
+    let path = std::env::current_exe();
+    path.and_then(fs::read).unwrap_or_default()
 }
 
 /// Prints why the process is about to be aborted.

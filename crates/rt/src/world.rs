@@ -277,6 +277,8 @@ pub(crate) struct StepEffects {
     pub joined: Vec<ProcessId>,
     pub spawned: Vec<ProcessId>,
     pub mishaps: Vec<Mishap>,
+    /// The thread that has made the other access of a data race.
+    pub races_with: Option<ProcessId>,
     /// What happened, in words, if steps are recorded.
     pub notes: Vec<String>,
     /// The operation that was announced.

@@ -2,7 +2,7 @@
 //!
 //! ```toml
 //! [dev-dependencies]
-//! shuttle = { package = "mazurka-shuttle", version = "0.1" }
+//! shuttle = { package = "mazurka-shuttle", version = "0.2" }
 //! ```
 //!
 //! ```

@@ -3,7 +3,7 @@
 //!
 //! ```toml
 //! [dev-dependencies]
-//! tokio = { package = "mazurka-tokio", version = "0.1" }
+//! tokio = { package = "mazurka-tokio", version = "0.2" }
 //! ```
 //!
 //! `#[tokio::test]` explores its body. Within [`mazurka_rt::model()`] a runtime does the same:

@@ -43,7 +43,7 @@ impl TokenKind {
 }
 
 /// Words with a meaning of their own.
-pub(crate) const KEYWORDS: &[&str] = &[
+pub const KEYWORDS: &[&str] = &[
     "module",
     "import",
     "export",

@@ -35,7 +35,7 @@ use crate::calls::OPERAND_ENTRIES;
 use crate::world::{Life, Pending, Until, World, world};
 use crate::{Stop, heap};
 
-pub(crate) use objects::{ask, never_ends, orders, spawn};
+pub(crate) use objects::{ask, first, never_ends, orders, spawn, writes};
 pub use program::{Told, WeakProgram};
 
 /// The number of a compare-exchange among the updates.
@@ -52,6 +52,8 @@ pub(crate) struct Weak {
     cuts: BTreeSet<usize>,
     /// The cell of a place and its size, by its address.
     places: FxHashMap<usize, (usize, u32)>,
+    /// Blocks that are freed in some execution, with their sizes.
+    freed: FxHashMap<usize, usize>,
 }
 
 impl Weak {
@@ -59,6 +61,12 @@ impl Weak {
     pub fn forget(&mut self) {
         self.places.clear();
         self.touched.clear();
+    }
+
+    /// Whether some execution has freed what is at an address.
+    pub fn was_freed(&self, address: usize) -> bool {
+        let mut freed = self.freed.iter();
+        freed.any(|(&start, &size)| start <= address && address < start + size)
     }
 }
 
@@ -584,21 +592,26 @@ pub(crate) fn frees((address, size): (usize, usize), pc: usize) {
         return;
     }
     world.touch((address, size), true, false);
+    world.weak.freed.insert(address, size);
+    let objects = world.objects_in(address..address + size);
     let places = world.weak.places.iter();
     let inside = places.filter(|&(&start, &(length, _))| {
         address <= start && start < address + size && world.is_event((start, length))
     });
     let inside = inside.map(|(&start, &(size, cell))| (cell, (start, size)));
     let mut inside: Vec<_> = inside.collect();
+    inside.extend(objects.into_iter().map(|(start, cell)| (cell, (start, 0))));
     inside.sort_unstable_by_key(|&(_, place)| place);
     let count = inside.len();
     world.me().asking.parts = inside;
     for at in 0..count {
         let (cell, (start, _)) = self::world().me().asking.parts[at];
+        // No thread waits for what is gone, so that its use is seen.
+        let value = i64::from(self::world().cells[cell as usize].semaphore);
         let action = Action::Write {
             loc: Loc(cell),
             order: MemoryOrder::Plain,
-            value: 0,
+            value,
         };
         act(Pending::new("free", start, pc), action, Rule::Nothing);
     }

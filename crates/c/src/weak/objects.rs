@@ -13,8 +13,10 @@ use mazurka_memory::{Action, Effect, Loc, MemoryOrder, Value};
 use super::{Rule, act, choose, flush, progress, thread};
 use crate::access::{fail, refuse};
 use crate::calls::Ask;
-use crate::objects::{ERRORCHECK, RECURSIVE, named, note, settled};
-use crate::world::{Pending, Request, Routine, Until, world};
+use crate::lives::{Kind, arrives, life_of_barrier, tell_held, used};
+use crate::objects::{ERRORCHECK, RECURSIVE, named, note};
+use crate::world::{Life, Pending, Request, Routine, Until, world};
+use crate::{Stop, access};
 
 /// What an operation does with the number of its object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,10 +120,7 @@ pub(crate) fn ask(what: Ask, one: i64, other: i64, pc: usize) -> Option<i64> {
     let done = match what {
         Ask::MutexLock => lock(object, other, pc),
         Ask::MutexTrylock => try_lock(object, other, pc, libc::EBUSY),
-        Ask::MutexTimedlock => match choose(0, 2, pc) {
-            0 => lock(object, other, pc),
-            _ => try_lock(object, other, pc, libc::ETIMEDOUT),
-        },
+        Ask::MutexTimedlock => try_lock(object, other, pc, libc::ETIMEDOUT),
         Ask::MutexUnlock => unlock(object, other, pc),
         Ask::CondWait => cond_wait(object, other as usize, pc),
         Ask::CondSignal => signal(object, pc),
@@ -143,26 +142,27 @@ pub(crate) fn ask(what: Ask, one: i64, other: i64, pc: usize) -> Option<i64> {
         Ask::RwUnlock => rw_unlock(object, pc),
         Ask::SemWait => down(object, true, 0, pc),
         Ask::SemTrywait => down(object, false, libc::EAGAIN, pc),
-        Ask::SemTimedwait => match choose(0, 2, pc) {
-            0 => down(object, true, 0, pc),
-            _ => down(object, false, libc::ETIMEDOUT, pc),
-        },
+        Ask::SemTimedwait => down(object, false, libc::ETIMEDOUT, pc),
         Ask::SemPost => {
             let cell = semaphore(object, pc);
             let pending = Pending::new("sem_post", object, pc);
             update(cell, MemoryOrder::Release, Move::By(1), pending);
+            used(cell, Kind::Semaphore, pc);
             0
         }
         Ask::SemValue => {
-            let (loc, order) = (Loc(semaphore(object, pc)), MemoryOrder::Acquire);
-            let pending = Pending::new("sem_getvalue", object, pc);
-            act(pending, Action::Read { loc, order }, Rule::Nothing)
+            let (cell, order) = (semaphore(object, pc), MemoryOrder::Acquire);
+            let (loc, pending) = (Loc(cell), Pending::new("sem_getvalue", object, pc));
+            let value = act(pending, Action::Read { loc, order }, Rule::Nothing);
+            used(cell, Kind::Semaphore, pc);
+            value
         }
         Ask::Barrier => barrier(object, other, pc),
         Ask::OnceEnter => {
             let cell = flag(object, pc);
             let pending = Pending::new("once", object, pc).until(Until::Once(cell));
             let (_, first) = update(cell, MemoryOrder::Acquire, Move::Once, pending);
+            used(cell, Kind::Flag, pc);
             i64::from(first)
         }
         Ask::OnceLeave | Ask::OnceAbort => {
@@ -176,12 +176,6 @@ pub(crate) fn ask(what: Ask, one: i64, other: i64, pc: usize) -> Option<i64> {
         Ask::AtomicBegin | Ask::AtomicEnd => {
             refuse("atomic sections, which no memory model has".to_owned(), pc)
         }
-        Ask::SemInit => {
-            let cell = settled(object, "uses a semaphore in", pc);
-            let pending = Pending::new("sem_init", object, pc);
-            update(cell, MemoryOrder::Relaxed, Move::To(other), pending);
-            0
-        }
         _ => return None,
     };
     Some(done)
@@ -189,7 +183,7 @@ pub(crate) fn ask(what: Ask, one: i64, other: i64, pc: usize) -> Option<i64> {
 
 /// The cell of a lock, and whether the current thread holds it.
 fn of_lock(object: usize, pc: usize) -> (u32, bool) {
-    let cell = settled(object, "uses a lock in", pc);
+    let cell = arrives(object, Kind::Mutex, pc);
     let world = world();
     let current = world.current;
     let holder = world.cell(cell).holder;
@@ -201,6 +195,8 @@ fn took(cell: u32, pc: usize) {
     let current = world.current;
     let lock = world.cell(cell);
     (lock.holder, lock.depth) = (Some((current, pc)), 1);
+    used(cell, Kind::Mutex, pc);
+    tell_held(Kind::Mutex, cell);
 }
 
 fn lock(object: usize, kind: i64, pc: usize) -> i64 {
@@ -234,6 +230,7 @@ fn try_lock(object: usize, kind: i64, pc: usize, otherwise: i32) -> i64 {
     let (_, taken) = update(cell, MemoryOrder::Acquire, moves, pending);
     if !taken {
         note("it is held");
+        used(cell, Kind::Mutex, pc);
         return otherwise.into();
     }
     took(cell, pc);
@@ -260,7 +257,9 @@ fn unlock(object: usize, kind: i64, pc: usize) -> i64 {
 fn give(cell: u32, pending: Pending) {
     let pending = pending.on(AccessKind::Release, cell);
     world().cell(cell).holder = None;
+    tell_held(Kind::Mutex, cell);
     act(pending, Action::Unlock { loc: Loc(cell) }, Rule::Nothing);
+    used(cell, Kind::Mutex, pending.pc);
 }
 
 /// The token of a wait of a thread: a location of its own.
@@ -271,7 +270,7 @@ fn token(thread: u32, wait: u32) -> u32 {
 }
 
 fn cond_wait(object: usize, mutex: usize, pc: usize) -> i64 {
-    let cell = settled(object, "uses a condition variable in", pc);
+    let cell = arrives(object, Kind::Condition, pc);
     let (lock, mine) = of_lock(mutex, pc);
     if !mine {
         let words = "waits for a condition variable with a mutex that it does not hold";
@@ -279,6 +278,7 @@ fn cond_wait(object: usize, mutex: usize, pc: usize) -> i64 {
     }
     let pending = Pending::new("cond_wait", object, pc);
     update(cell, MemoryOrder::Relaxed, Move::Turn, pending);
+    used(cell, Kind::Condition, pc);
     let world = world();
     let current = world.current;
     world.me().asking.waits += 1;
@@ -308,9 +308,10 @@ fn wake(waiter: mazurka_core::ProcessId, pending: Pending) {
 }
 
 fn signal(object: usize, pc: usize) -> i64 {
-    let cell = settled(object, "uses a condition variable in", pc);
+    let cell = arrives(object, Kind::Condition, pc);
     let pending = Pending::new("cond_signal", object, pc);
     update(cell, MemoryOrder::Relaxed, Move::HoldTurn, pending);
+    used(cell, Kind::Condition, pc);
     let chosen = match in_order(cell) {
         0 => None,
         1 => Some(0),
@@ -325,9 +326,10 @@ fn signal(object: usize, pc: usize) -> i64 {
 }
 
 fn broadcast(object: usize, pc: usize) -> i64 {
-    let cell = settled(object, "uses a condition variable in", pc);
+    let cell = arrives(object, Kind::Condition, pc);
     let pending = Pending::new("cond_broadcast", object, pc);
     update(cell, MemoryOrder::Relaxed, Move::Turn, pending);
+    used(cell, Kind::Condition, pc);
     let count = in_order(cell);
     let world = world();
     let waiters = std::mem::take(&mut world.cell(cell).waiters);
@@ -351,7 +353,7 @@ fn in_order(cell: u32) -> usize {
 
 /// Takes a read-write lock. Returns whether it did.
 fn read_write(object: usize, moves: Move, pc: usize) -> bool {
-    let cell = settled(object, "uses a lock in", pc);
+    let cell = arrives(object, Kind::ReadWrite, pc);
     let (verb, until) = match moves {
         Move::Reader(_) => ("rdlock", Until::Read(cell)),
         _ => ("wrlock", Until::Write(cell)),
@@ -360,6 +362,7 @@ fn read_write(object: usize, moves: Move, pc: usize) -> bool {
     let pending = Pending::new(verb, object, pc);
     let pending = if waits { pending.until(until) } else { pending };
     let (_, taken) = update(cell, MemoryOrder::Acquire, moves, pending);
+    used(cell, Kind::ReadWrite, pc);
     let world = world();
     let current = world.current;
     let lock = world.cell(cell);
@@ -368,11 +371,12 @@ fn read_write(object: usize, moves: Move, pc: usize) -> bool {
         Move::Reader(_) => lock.readers.push(current),
         _ => lock.holder = Some((current, pc)),
     }
+    tell_held(Kind::ReadWrite, cell);
     taken
 }
 
 fn rw_unlock(object: usize, pc: usize) -> i64 {
-    let cell = settled(object, "uses a lock in", pc);
+    let cell = arrives(object, Kind::ReadWrite, pc);
     let world = world();
     let current = world.current;
     let lock = world.cell(cell);
@@ -392,24 +396,31 @@ fn rw_unlock(object: usize, pc: usize) -> i64 {
             fail(MishapKind::Failure, words, pc)
         }
     };
+    tell_held(Kind::ReadWrite, cell);
     let pending = Pending::new("unlock", object, pc);
     update(cell, MemoryOrder::Release, moves, pending);
+    used(cell, Kind::ReadWrite, pc);
     0
 }
 
 /// The cell of a flag of `once`. A constructor may have set it, in memory.
 fn flag(object: usize, pc: usize) -> u32 {
     let known = world().cells.len();
-    let cell = settled(object, "uses a flag in", pc);
+    let cell = arrives(object, Kind::Flag, pc);
     if cell as usize >= known && super::bits_at(object, 1) != 0 {
         world().cells[cell as usize].initial = 2;
     }
     cell
 }
 
-/// The cell of a semaphore.
+/// The cell of a semaphore. A constructor may have initialised it, in memory.
 fn semaphore(object: usize, pc: usize) -> u32 {
-    settled(object, "uses a semaphore in", pc)
+    let known = world().cells.len();
+    let cell = arrives(object, Kind::Semaphore, pc);
+    if cell as usize >= known {
+        world().cells[cell as usize].initial = super::bits_at(object, 4);
+    }
+    cell
 }
 
 fn down(object: usize, waits: bool, otherwise: i32, pc: usize) -> i64 {
@@ -420,14 +431,23 @@ fn down(object: usize, waits: bool, otherwise: i32, pc: usize) -> i64 {
         false => pending,
     };
     let (_, taken) = update(cell, MemoryOrder::Acquire, Move::Down(waits), pending);
+    used(cell, Kind::Semaphore, pc);
     if taken { 0 } else { otherwise.into() }
 }
 
 fn barrier(object: usize, parties: i64, pc: usize) -> i64 {
-    let cell = settled(object, "uses a barrier in", pc);
+    let cell = arrives(object, Kind::Barrier, pc);
     let parties = parties.max(1);
+    let (loc, order) = (
+        Loc(world().object(life_of_barrier(object))),
+        MemoryOrder::Relaxed,
+    );
+    let pending = Pending::new("come to the barrier", object, pc);
+    act(pending, Action::Read { loc, order }, Rule::Nothing);
+    used(cell, Kind::Barrier, pc);
     let pending = Pending::new("barrier_wait", object, pc);
     let (before, _) = update(cell, MemoryOrder::AcqRel, Move::By(1), pending);
+    used(cell, Kind::Barrier, pc);
     let all = (before / parties + 1) * parties;
     if before + 1 == all {
         return 1;
@@ -444,12 +464,58 @@ fn barrier(object: usize, parties: i64, pc: usize) -> i64 {
 
 fn join(handle: i64, pc: usize) -> i64 {
     let other = named(handle, pc, "joins");
+    first(other, "joins", pc);
     let pending = Pending::new("join", other.index(), pc).until(Until::Ended(other));
     let child = thread(other);
     act(pending, Action::Join { child }, Rule::Nothing);
-    let other = &mut world().threads[other.index()];
-    other.joined = true;
-    other.result as i64
+    world().threads[other.index()].result as i64
+}
+
+/// A thread is joined or detached, which must not have been done before. Where it is, the order of
+/// these is the engine's: the search starts again, and they are events.
+pub(crate) fn first(thread: mazurka_core::ProcessId, verb: &str, pc: usize) {
+    let world = world();
+    let state = &mut world.threads[thread.index()];
+    let again = match (state.detached, world.learned.joins) {
+        (true, _) => true,
+        (false, false) if std::mem::replace(&mut state.joined, true) => {
+            world.learned.joins = true;
+            world.stop.get_or_insert(Stop::Restart);
+            world.me().life = Life::Failed;
+            access::rest()
+        }
+        (false, false) => false,
+        (false, true) => {
+            // No object of the program has such an address.
+            let cell = world.object(usize::MAX - (1 << 23) - thread.index());
+            let pending = Pending::new("join or detach", 0, pc);
+            update(cell, MemoryOrder::Relaxed, Move::By(1), pending).0 != 0
+        }
+    };
+    if again {
+        let words = format!("{verb} a thread that was joined already, or is detached");
+        fail(MishapKind::Failure, words, pc);
+    }
+}
+
+/// The life of an object begins or ends.
+pub(crate) fn writes(cell: u32, kind: Kind, value: Value, pc: usize) {
+    let counted = matches!(kind, Kind::Semaphore | Kind::Barrier);
+    if !counted && !world().counts() {
+        return;
+    }
+    let object = world().cells[cell as usize].address;
+    let written = match kind {
+        Kind::Barrier => world().object(life_of_barrier(object)),
+        _ => cell,
+    };
+    let action = Action::Write {
+        loc: Loc(written),
+        order: MemoryOrder::Plain,
+        value,
+    };
+    let pending = Pending::new("initialise or destroy", object, pc);
+    act(pending, action, Rule::Nothing);
 }
 
 /// Starts a thread.

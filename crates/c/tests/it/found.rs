@@ -307,3 +307,20 @@ fn the_library_of_cxx() {
     let timed = &found[6];
     assert!(timed.says("future_status::ready` failed"), "{timed:?}");
 }
+
+/// Rounds of a loop differ if a clock has moved, also where it is looked at only behind the loop.
+#[test]
+fn a_clock_that_is_read_later_has_moved() {
+    if !has_compiler() {
+        return;
+    }
+    let found = beside(
+        "atomic_int x;",
+        "x = 1;",
+        "while (!x) usleep(10);
+         struct timespec now; clock_gettime(CLOCK_MONOTONIC, &now); assert(now.tv_nsec < 20000);",
+        "",
+    );
+    // There are as many rounds as one likes, so that a limit ends the search.
+    assert!(found.bounds.contains("MaxDepth"), "{found:?}");
+}

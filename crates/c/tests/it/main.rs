@@ -4,6 +4,7 @@
 mod counts;
 mod findings;
 mod found;
+mod lives;
 mod memory;
 mod orders;
 mod races;

@@ -6,7 +6,7 @@ use mazurka_core::{Execution, ProcessId, Status};
 use mazurka_lang::Machine;
 use mazurka_testkit::{Config, Dependence, Recorder, Rng, Summary, generate, machine};
 
-use crate::random::{fault, grow, programs, truth};
+use crate::random::{fault, grow, has_finer_claims, programs, truth};
 use crate::taped::certificate;
 
 /// A step, and what follows it.
@@ -165,12 +165,6 @@ fn change(steps: &mut Vec<Step>, at: &mut usize, how: usize, rng: &mut Rng) -> b
         }
     }
     false
-}
-
-/// Whether a program has conditions of which the checker claims one side alone, so that more is
-/// independent for it than for the machine.
-fn has_finer_claims(text: &str) -> bool {
-    text.contains("if false then") || text.contains("if true then")
 }
 
 #[test]

@@ -260,3 +260,23 @@ fn evidence_of_another_program_or_with_another_bound_shows_nothing_wrong() {
     );
     assert!(rejected[0] > 100, "{rejected:?}");
 }
+
+/// A step that is tried and has to wait, or is discarded, has started nothing: the numbers of
+/// processes are those of the steps that are made.
+#[test]
+fn steps_that_are_not_made_number_no_process() {
+    let other = "process { let h = spawn { x := 2 }; join h; x := 3 }";
+    for (kinds, tried) in [
+        (&[Kind::Stateful, Kind::Stateless][..], "join h"),
+        (&[Kind::Stateful], "assume x < 0"),
+    ] {
+        let first = format!("process {{ atomic {{ let h = spawn {{ x := 1 }}; {tried} }} }}");
+        let text = format!("var x: int = 0\n{first}\n{other}\n");
+        for &kind in kinds {
+            let grown = grow(kind, &text).expect("evidence");
+            let facts = grown.check(&mut || true);
+            let facts = facts.unwrap_or_else(|why| panic!("{kind:?}: {why}\n{text}"));
+            assert_eq!(facts.deadlocks > 0, tried == "join h", "{text}");
+        }
+    }
+}

@@ -4,41 +4,49 @@ use std::time::Duration;
 
 use clap::Args;
 use mazurka::bench::{Bench, Benchmark};
-use mazurka::{Algorithm, Limits};
+use mazurka::{Algorithm, Limits, Program};
 use mazurka_report::Sheet;
 
 use super::{Refusal, view};
 use crate::args::{AllowArgs, OutputArgs, algorithm};
 use crate::exit::Exit;
+use crate::program::Sources;
 use crate::show::{CSV, Format, JSON, MARKDOWN, TEXT, format, show};
 use crate::values;
 use crate::watch::watched;
 
-/// Measure the engines on the programs of the papers
+/// Measure the engines on the programs of the papers, or on other ones
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   mazurka bench
   mazurka bench --filter fib --algorithm optimal --algorithm source
   mazurka bench --repeat 5 --format json > today.json
   mazurka bench --quick
+  mazurka bench mine.maz --set N=6 --algorithm optimal --algorithm stateful
 
 One worker explores, and only the search is timed. Beside each figure stand those of other tools on
 the same program, where there are any; docs/performance.md says more.
 Exit codes: 0 every count is exact, 1 a count is wrong, 2 a search was cut, 3 bad usage. The speed
 changes no exit code.")]
 pub(crate) struct BenchArgs {
+    /// Measure these programs, each a `.maz` or `.abs` file, and not those of the papers
+    #[arg(value_name = "FILE")]
+    files: Vec<String>,
+    /// Override a constant of the files (repeatable)
+    #[arg(long, value_name = "NAME=VALUE", value_parser = values::setting, requires = "files")]
+    set: Vec<(String, String)>,
     /// Measure this engine on all programs (repeatable), and not those that have figures to compare
     /// with
     #[arg(long, value_name = "ALGORITHM", value_parser = algorithm(Algorithm::ALL))]
     algorithm: Vec<Algorithm>,
     /// Only programs whose name contains this: `fib`, `writers(9)`
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", conflicts_with = "files")]
     filter: Option<String>,
     /// Show, too, what this version is meant to reach, and whether it does
     #[arg(long)]
     targets: bool,
     /// Tiny sizes: does everything work?
-    #[arg(long)]
+    #[arg(long, conflicts_with = "files")]
     quick: bool,
     /// Measure so often, and take the best
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = values::count)]
@@ -68,8 +76,17 @@ pub(super) fn bench(args: &BenchArgs) -> Result<Exit, Refusal> {
         quiet: false,
         allowing: args.allowing,
     };
-    let measured = watched(&limits, false, |watch| plan.run(watch))?;
-    let measured = measured.map_err(|error| error.to_string())?;
+    let measured = match args.files.is_empty() {
+        true => {
+            let measured = watched(&limits, false, |watch| plan.run(watch))?;
+            measured.map_err(|error| error.to_string())?
+        }
+        false => {
+            let programs = programs(args)?;
+            let measured = watched(&limits, false, |watch| plan.run_on(&programs, watch))?;
+            measured.map_err(|error| error.to_string())?
+        }
+    };
     show(&measured, exit(&measured), &output, |format| {
         Ok(match format {
             Format::Csv => Sheet::of_bench(&measured).csv(),
@@ -77,6 +94,12 @@ pub(super) fn bench(args: &BenchArgs) -> Result<Exit, Refusal> {
             _ => mazurka_report::bench(&measured, args.targets, &view(&limits)),
         })
     })
+}
+
+/// The programs that are named.
+fn programs(args: &BenchArgs) -> Result<Vec<Program>, Refusal> {
+    let load = |file: &String| Sources::read(&[file])?.load(&args.set);
+    args.files.iter().map(load).collect()
 }
 
 /// About the counts, which are the same on every machine, and not about the speed.

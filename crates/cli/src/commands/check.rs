@@ -14,14 +14,15 @@ use crate::native::NativeArgs;
 use crate::program::{ProgramArgs, specification};
 use crate::property::PropertyArgs;
 use crate::show::{
-    EXCHANGE, Format, JSON, LANES_DOT, LANES_SVG, Offer, TEXT, exchanged, json, lanes, offer, show,
+    EXCHANGE, Format, HTML, JSON, LANES_DOT, LANES_SVG, Offer, Shown, TEXT, exchanged, json, lanes,
+    offer, page, plain, show,
 };
 use crate::watch::{self, watched};
 use crate::{files, values};
 
 /// The formats of a verdict.
-const FORMATS: [&[Offer]; 2] = [&[TEXT, JSON, LANES_DOT, LANES_SVG], &EXCHANGE];
-const ABOUT_FORMATS: &str = "Text for people, the record for programs, a picture of the run, or a format of other tools (docs/exchange.md)";
+const FORMATS: [&[Offer]; 2] = [&[TEXT, JSON, HTML, LANES_DOT, LANES_SVG], &EXCHANGE];
+const ABOUT_FORMATS: &str = "Text for people, the record for programs, a page, a picture of the run, or a format of other tools (docs/exchange.md)";
 
 /// Say whether a program can fail, deadlock, or end in different states
 #[derive(Debug, Args)]
@@ -35,6 +36,7 @@ const ABOUT_FORMATS: &str = "Text for people, the record for programs, a picture
   mazurka check server.maz --fairness strong
   mazurka check counter.maz --witness bad.json; mazurka replay bad.json
   mazurka check counter.maz --format svg > counter.svg
+  mazurka check counter.maz --format html > counter.html
   mazurka check counter.maz --format sarif > counter.sarif
   mazurka check peterson.maz --certificate peterson.cert; mazurka check-certificate peterson.cert
   echo 'var x: int = 0 process {{ x := 1 }} process {{ x := 2 }}' | mazurka check -
@@ -100,6 +102,15 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit, Refusal> {
     let exit = show(&record, record.verdict.into(), &args.output, |format| {
         Ok(match format {
             Format::Text => mazurka_report::verdict(&record, &view(&options.limits)),
+            Format::Html => {
+                let shown = Shown {
+                    text: mazurka_report::verdict(&record, &plain(view(&options.limits))),
+                    figures: mazurka_report::evidence_figures(&record),
+                    program: Some(&program),
+                    ..Shown::default()
+                };
+                return page(&record, &record, &shown);
+            }
             other => exchanged(&record, other)
                 .unwrap_or_else(|| lanes(&Lanes::of_evidence(&record), other)),
         })

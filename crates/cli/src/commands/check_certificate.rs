@@ -133,6 +133,10 @@ pub(super) fn certify(
     options: &Options,
     exit: Exit,
 ) -> Result<Exit, Refusal> {
+    if cfg!(target_family = "wasm") {
+        let no = "--certificate writes a file, and a browser has no place for it";
+        return Err(Refusal::Message(no.to_owned()));
+    }
     if record.verdict != Verdict::Verified {
         output::print_error("no certificate: only `verified` has one\n");
         return Ok(exit);

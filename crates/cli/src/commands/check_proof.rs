@@ -119,6 +119,8 @@ fn read(
             elapsed: start.elapsed(),
             done: None,
             estimate: None,
+            open: 0,
+            miss: None,
         }),
     };
     let parse = |file: &mut dyn Read| {

@@ -6,9 +6,12 @@ use std::time::Duration;
 use clap::Args;
 use mazurka::checkpoint::Checkpoint;
 use mazurka::record::Record;
-use mazurka::search::{Fairness, Kinds, Pct, RandomWalks, Saving, TestCoverage, TestSink, Variant};
+use mazurka::search::{
+    Fairness, Kinds, Merging, Pct, RandomWalks, Saving, TestCoverage, TestSink, Variant,
+};
 use mazurka::weak::Memory;
 use mazurka::{Algorithm, Bound, Options, Program};
+use mazurka_report::Figure;
 
 use super::check_certificate::certify;
 use super::{Refusal, into_folder, jobs, view};
@@ -17,7 +20,9 @@ use crate::diagnose::WarningArgs;
 use crate::exit::Exit;
 use crate::native::NativeArgs;
 use crate::program::ProgramArgs;
-use crate::show::{EXCHANGE, Format, JSON, Offer, TEXT, exchanged, offer, show};
+use crate::show::{
+    EXCHANGE, Format, HTML, JSON, Offer, Shown, TEXT, exchanged, offer, page, plain, show,
+};
 use crate::watch::{self, watched};
 use crate::{files, output, values};
 
@@ -59,7 +64,7 @@ const ABOUT_ALL_FORMATS: &str = "Text for people, the record for programs, a pic
 {EXIT_CODES}
 A failure or a deadlock that was found is exit code 1; different final states are not."))]
 #[command(mut_arg("nondet", |flag| flag.visible_alias("inputs")))]
-#[command(mut_args(|flag| offer(flag, ABOUT_ALL_FORMATS, &[&FORMATS[..], &EXCHANGE].concat())))]
+#[command(mut_args(|flag| offer(flag, ABOUT_ALL_FORMATS, &[&FORMATS[..], &[HTML], &EXCHANGE].concat())))]
 pub(crate) struct ExploreArgs {
     #[command(flatten)]
     program: ProgramArgs,
@@ -75,9 +80,11 @@ pub(crate) struct ExploreArgs {
     #[arg(long)]
     no_sleep: bool,
     #[command(flatten)]
+    stateful: StatefulArgs,
+    #[command(flatten)]
     sampling: SamplingArgs,
     /// Workers that explore at the same time (the cores unless given); they change no result.
-    /// `context`, `stateful`, `random` and `pct` have one
+    /// `context`, `random` and `pct` have one, and `stateful` where it looks at cycles
     #[arg(long, short, value_name = "N", value_parser = values::count)]
     jobs: Option<u64>,
     /// If the search is broken off by Ctrl-C or a limit, save here what is needed to go on; and now
@@ -132,6 +139,19 @@ struct ContextArgs {
     paper: bool,
 }
 
+/// How states are merged.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "With --algorithm stateful")]
+struct StatefulArgs {
+    /// Run every process from every state, not only a stubborn set where that is enough
+    #[arg(long)]
+    no_reduction: bool,
+    /// Keep states as bits in this much memory (512M, 2G), for what does not fit otherwise: states
+    /// may be missed, so the verdict is never `verified`
+    #[arg(long, value_name = "SIZE", value_parser = values::size)]
+    bitstate: Option<u64>,
+}
+
 /// What executions to draw.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "With --algorithm random or pct (--max-executions: how many)")]
@@ -158,7 +178,7 @@ impl ExploreArgs {
             (self.checkpoint.is_some(), "--checkpoint"),
             (self.resume.is_some(), "--resume"),
             (self.tests.is_some(), "--tests"),
-            (self.output.format.is_picture(), "pictures"),
+            (self.output.format.is_drawing(), "pictures"),
         ];
         match others.iter().find(|(asked, _)| *asked) {
             Some((_, what)) => Err(Refusal::Message(format!(
@@ -175,7 +195,7 @@ impl ExploreArgs {
             (self.resume.is_some(), "--resume"),
             (self.tests.is_some(), "--tests"),
             (self.profile, "--profile"),
-            (self.output.format.is_picture(), "--format dot and svg"),
+            (self.output.format.is_drawing(), "--format dot and svg"),
         ];
         match others.iter().find(|(asked, _)| *asked) {
             Some((_, what)) => Err(Refusal::Message(format!(
@@ -217,6 +237,15 @@ impl ExploreArgs {
                 "--depth is for --algorithm pct, not {engine}; --max-depth limits the steps of an execution"
             ));
         }
+        let StatefulArgs {
+            no_reduction,
+            bitstate,
+        } = self.stateful;
+        if engine != Algorithm::Stateful && (no_reduction || bitstate.is_some()) {
+            return Err(format!(
+                "--no-reduction and --bitstate are for --algorithm stateful, not {engine}"
+            ));
+        }
         if engine != Algorithm::Stateful && self.fairness.fairness != Fairness::Weak {
             return Err(format!(
                 "--fairness is for --algorithm stateful, which looks at runs without an end, not {engine}"
@@ -224,6 +253,12 @@ impl ExploreArgs {
         }
         Ok(match engine {
             Algorithm::Dpor if self.no_sleep => Algorithm::DporAwake,
+            Algorithm::Stateful if no_reduction || bitstate.is_some() => {
+                Algorithm::StatefulAs(Merging {
+                    reduced: !no_reduction,
+                    bits: bitstate,
+                })
+            }
             Algorithm::Context(best) => Algorithm::Context(Variant {
                 anticipate: !no_anticipate,
                 guide: !no_guide,
@@ -261,11 +296,16 @@ pub(super) fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
     if program.is_native() {
         args.refuse_of_native()?;
     }
-    if args.output.format.is_picture() {
+    if args.output.format.is_drawing() {
         return draw(args, &program, algorithm, &options);
     }
     let save = args.checkpoint.as_ref().or(args.resume.as_ref());
-    let Explored { mut record, told } = match (save, &args.tests) {
+    // A browser has no place for files, and the page does not offer them.
+    let (save, tests_folder) = match cfg!(target_family = "wasm") {
+        true => (None, None),
+        false => (save, args.tests.as_ref()),
+    };
+    let Explored { mut record, told } = match (save, tests_folder) {
         (Some(_), Some(_)) => {
             let no =
                 "tests are written by a whole exploration; leave out --checkpoint and --resume";
@@ -280,6 +320,17 @@ pub(super) fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
     };
     watch::add_memory(&mut record);
     let exit = show(&record, record.verdict.into(), &args.output, |format| {
+        if format == Format::Html {
+            let mut figures = mazurka_report::evidence_figures(&record);
+            figures.extend(figure(args, (&program, &record), algorithm, &options)?);
+            let shown = Shown {
+                text: mazurka_report::table(&record, &plain(view(&options.limits))),
+                figures,
+                program: Some(&program),
+                ..Shown::default()
+            };
+            return page(&record, &record, &shown);
+        }
         Ok(exchanged(&record, format)
             .unwrap_or_else(|| mazurka_report::table(&record, &view(&options.limits))))
     })?;
@@ -430,7 +481,8 @@ fn draw(
     algorithm: Algorithm,
     options: &Options,
 ) -> Result<Exit, Refusal> {
-    if !program.unknowns().is_empty() && algorithm == Algorithm::Stateful {
+    let merges = algorithm.merging().is_some();
+    if !program.unknowns().is_empty() && merges {
         let no = "there are no graphs of states of programs with inputs or without initial values: a state has values for all inputs at once; --algorithm naive draws the tree";
         return Err(Refusal::Message(no.to_owned()));
     }
@@ -439,7 +491,7 @@ fn draw(
         let no = "a picture shows a whole exploration; --checkpoint, --resume, --tests and --profile are for --format text and json";
         return Err(Refusal::Message(no.to_owned()));
     }
-    if algorithm == Algorithm::Stateful {
+    if merges {
         return draw_states(args, program, options);
     }
     let drawn = watched(&options.limits, args.output.quiet, |watch| {
@@ -470,6 +522,40 @@ fn draw_states(args: &ExploreArgs, program: &Program, options: &Options) -> Resu
     })
 }
 
+/// The tree or the graph of states for a page, if there is one and it is small.
+fn figure(
+    args: &ExploreArgs,
+    (program, record): (&Program, &Record),
+    algorithm: Algorithm,
+    options: &Options,
+) -> Result<Option<Figure>, Refusal> {
+    let merges = algorithm.merging().is_some();
+    let unknown = !program.unknowns().is_empty() && merges;
+    let weak = record.memory_model.is_some();
+    if program.is_native() || weak || unknown || !record.scope.exhaustive {
+        return Ok(None);
+    }
+    if merges {
+        let (drawn, graph) = watched(&options.limits, args.output.quiet, |watch| {
+            program.explore_states(options, watch)
+        })?;
+        let left_out = mazurka_report::states_left_out(&drawn, &graph);
+        let title = left_out.map_or("the states".to_owned(), |some| {
+            format!("the states; {some}")
+        });
+        let svg = mazurka_report::states_svg(&drawn, &graph);
+        return Ok(Some(Figure::new(title, svg)));
+    }
+    let drawn = watched(&options.limits, args.output.quiet, |watch| {
+        program.explore_tree(algorithm, options, watch)
+    })?;
+    // What is too large is not drawn; its counts are in the text.
+    let svg = drawn
+        .ok()
+        .map(|(record, tree)| mazurka_report::svg(&record, &tree));
+    Ok(svg.map(|svg| Figure::new("the tree that the search has walked", svg)))
+}
+
 /// Whether more time or a larger limit would have found more.
 fn broken_off(record: &Record) -> bool {
     record.scope.bounds.iter().any(|bound| match bound {
@@ -488,6 +574,7 @@ fn broken_off(record: &Record) -> bool {
         | Bound::Covers
         | Bound::Refinement
         | Bound::Times
+        | Bound::Bitstate(_)
         | Bound::DataRaces
         | Bound::Unfold(_) => false,
     })

@@ -1,29 +1,48 @@
 //! The commands: a file for each, with its flags, its help and what it does. And what they share.
 
+#[cfg(not(target_family = "wasm"))]
 mod bench;
 mod check;
 mod check_certificate;
+#[cfg(not(target_family = "wasm"))]
 mod check_proof;
+#[cfg(not(target_family = "wasm"))]
 mod compare;
+#[cfg(not(target_family = "wasm"))]
 mod completions;
+#[cfg(not(target_family = "wasm"))]
 mod condition;
+#[cfg(not(target_family = "wasm"))]
 mod explain;
 mod explore;
+mod flags;
+#[cfg(not(target_family = "wasm"))]
 mod fmt;
+#[cfg(not(target_family = "wasm"))]
 mod lsp;
+#[cfg(not(target_family = "wasm"))]
 mod man;
+#[cfg(not(target_family = "wasm"))]
 mod new;
+#[cfg(not(target_family = "wasm"))]
 mod orders;
 mod permute;
 mod prove;
+#[cfg(not(target_family = "wasm"))]
 mod reach;
+#[cfg(not(target_family = "wasm"))]
 mod repair;
 mod replay;
 mod run;
+#[cfg(all(feature = "serve", not(target_family = "wasm")))]
+mod serve;
 mod show_record;
+#[cfg(not(target_family = "wasm"))]
 mod step;
 mod symbolic;
+#[cfg(not(target_family = "wasm"))]
 mod table;
+#[cfg(not(target_family = "wasm"))]
 mod test;
 mod unfold;
 
@@ -39,7 +58,7 @@ use mazurka_report::{Paint, View};
 use crate::args::{EXIT_CODES, OutputArgs};
 use crate::exit::{self, Exit};
 use crate::show::{Format, exchanged_mistakes, json};
-use crate::{diagnose, files, output};
+use crate::{diagnose, files, output, progress};
 
 /// More workers than this would only get in each other's way.
 const MOST_JOBS: u64 = 1024;
@@ -70,6 +89,9 @@ pub(crate) struct Cli {
         help_heading = "Output"
     )]
     color: clap::ColorChoice,
+    /// Progress on standard error, line by line, for a program that reads it
+    #[arg(long, global = true, hide = true)]
+    progress_lines: bool,
     #[command(subcommand)]
     command: Command,
 }
@@ -79,34 +101,58 @@ enum Command {
     Check(check::CheckArgs),
     Explore(explore::ExploreArgs),
     Unfold(unfold::UnfoldArgs),
+    #[cfg(not(target_family = "wasm"))]
     Reach(reach::ReachArgs),
     Symbolic(symbolic::SymbolicArgs),
     Run(run::RunArgs),
+    #[cfg(not(target_family = "wasm"))]
     Step(step::StepArgs),
     Permute(permute::PermuteArgs),
     Replay(replay::ReplayArgs),
     Show(show_record::ShowArgs),
+    #[cfg(all(feature = "serve", not(target_family = "wasm")))]
+    Serve(serve::ServeArgs),
+    #[cfg(not(target_family = "wasm"))]
     Orders(orders::OrdersArgs),
+    #[cfg(not(target_family = "wasm"))]
     Compare(compare::CompareArgs),
+    #[cfg(not(target_family = "wasm"))]
     Condition(condition::ConditionArgs),
+    #[cfg(not(target_family = "wasm"))]
     Repair(repair::RepairArgs),
     Prove(prove::ProveArgs),
+    #[cfg(not(target_family = "wasm"))]
     CheckProof(check_proof::CheckProofArgs),
+    #[cfg(not(target_family = "wasm"))]
     CheckCertificate(check_certificate::CheckCertificateArgs),
+    #[cfg(not(target_family = "wasm"))]
     Table(table::TableArgs),
+    #[cfg(not(target_family = "wasm"))]
     Test(test::TestArgs),
+    #[cfg(not(target_family = "wasm"))]
     New(new::NewArgs),
+    #[cfg(not(target_family = "wasm"))]
     Fmt(fmt::FmtArgs),
+    #[command(hide = true)]
+    Flags(flags::FlagsArgs),
+    #[cfg(not(target_family = "wasm"))]
     Explain(explain::ExplainArgs),
+    #[cfg(not(target_family = "wasm"))]
     Lsp(lsp::LspArgs),
+    #[cfg(not(target_family = "wasm"))]
     Bench(bench::BenchArgs),
+    #[cfg(not(target_family = "wasm"))]
     Completions(completions::CompletionsArgs),
+    #[cfg(not(target_family = "wasm"))]
     Man(man::ManArgs),
 }
 
 /// Does it, and says how it went.
 pub(crate) fn execute(cli: &Cli) -> Exit {
     output::colour(cli.color);
+    if cli.progress_lines {
+        progress::in_lines();
+    }
     if cli.command.allows_inconclusive() {
         exit::allow_inconclusive();
     }
@@ -114,28 +160,48 @@ pub(crate) fn execute(cli: &Cli) -> Exit {
         Command::Check(args) => check::check(args),
         Command::Explore(args) => explore::explore(args),
         Command::Unfold(args) => unfold::unfold(args),
+        #[cfg(not(target_family = "wasm"))]
         Command::Reach(args) => reach::reach(args),
         Command::Symbolic(args) => symbolic::symbolic(args),
         Command::Run(args) => run::run(args),
+        #[cfg(not(target_family = "wasm"))]
         Command::Step(args) => step::step(args),
         Command::Permute(args) => permute::permute(args),
         Command::Replay(args) => replay::replay(args),
+        #[cfg(all(feature = "serve", not(target_family = "wasm")))]
+        Command::Serve(args) => serve::serve(args),
         Command::Show(args) => show_record::show_record(args),
+        #[cfg(not(target_family = "wasm"))]
         Command::Orders(args) => orders::orders(args),
+        #[cfg(not(target_family = "wasm"))]
         Command::Compare(args) => compare::compare(args),
+        #[cfg(not(target_family = "wasm"))]
         Command::Condition(args) => condition::condition(args),
+        #[cfg(not(target_family = "wasm"))]
         Command::Repair(args) => repair::repair(args),
         Command::Prove(args) => prove::prove(args),
+        #[cfg(not(target_family = "wasm"))]
         Command::CheckProof(args) => check_proof::check_proof(args),
+        #[cfg(not(target_family = "wasm"))]
         Command::CheckCertificate(args) => check_certificate::check_certificate(args),
+        #[cfg(not(target_family = "wasm"))]
         Command::Table(args) => table::table(args),
+        #[cfg(not(target_family = "wasm"))]
         Command::Test(args) => test::test(args),
+        #[cfg(not(target_family = "wasm"))]
         Command::New(args) => new::new(args),
+        #[cfg(not(target_family = "wasm"))]
         Command::Fmt(args) => fmt::fmt(args),
+        Command::Flags(args) => flags::flags(args),
+        #[cfg(not(target_family = "wasm"))]
         Command::Explain(args) => explain::explain(args),
+        #[cfg(not(target_family = "wasm"))]
         Command::Lsp(args) => lsp::lsp(args),
+        #[cfg(not(target_family = "wasm"))]
         Command::Bench(args) => bench::bench(args),
+        #[cfg(not(target_family = "wasm"))]
         Command::Completions(args) => Ok(completions::completions(args)),
+        #[cfg(not(target_family = "wasm"))]
         Command::Man(args) => man::man(args),
     };
     let exit = done.unwrap_or_else(|refusal| {
@@ -175,10 +241,15 @@ impl Command {
     /// Whether an answer that is not certain is good enough.
     fn allows_inconclusive(&self) -> bool {
         let allowing = match self {
+            #[cfg(not(target_family = "wasm"))]
             Command::Bench(args) => Some(&args.allowing),
+            #[cfg(not(target_family = "wasm"))]
             Command::Table(args) => Some(&args.allowing),
+            #[cfg(not(target_family = "wasm"))]
             Command::Test(args) => Some(&args.allowing),
+            #[cfg(not(target_family = "wasm"))]
             Command::CheckProof(args) => Some(&args.allowing),
+            #[cfg(not(target_family = "wasm"))]
             Command::CheckCertificate(args) => Some(&args.allowing),
             other => other.output().map(|output| &output.allowing),
         };
@@ -191,17 +262,26 @@ impl Command {
             Command::Check(args) => &args.output,
             Command::Explore(args) => &args.output,
             Command::Unfold(args) => &args.output,
+            #[cfg(not(target_family = "wasm"))]
             Command::Reach(args) => &args.output,
             Command::Symbolic(args) => &args.output,
             Command::Run(args) => &args.output,
             Command::Permute(args) => &args.output,
             Command::Replay(args) => &args.output,
             Command::Show(args) => &args.output,
+            #[cfg(not(target_family = "wasm"))]
             Command::Orders(args) => &args.output,
+            #[cfg(not(target_family = "wasm"))]
             Command::Compare(args) => &args.output,
+            #[cfg(not(target_family = "wasm"))]
             Command::Condition(args) => &args.output,
+            #[cfg(not(target_family = "wasm"))]
             Command::Repair(args) => &args.output,
             Command::Prove(args) => &args.output,
+            Command::Flags(_) => return None,
+            #[cfg(all(feature = "serve", not(target_family = "wasm")))]
+            Command::Serve(_) => return None,
+            #[cfg(not(target_family = "wasm"))]
             Command::Step(_)
             | Command::CheckProof(_)
             | Command::CheckCertificate(_)
@@ -209,11 +289,11 @@ impl Command {
             | Command::Test(_)
             | Command::New(_)
             | Command::Explain(_)
-            | Command::Man(_)
             | Command::Fmt(_)
-            | Command::Lsp(_)
             | Command::Bench(_)
-            | Command::Completions(_) => return None,
+            | Command::Completions(_)
+            | Command::Lsp(_)
+            | Command::Man(_) => return None,
         })
     }
 }
@@ -263,6 +343,9 @@ pub(super) fn plan(
 
 /// How many workers, unless the user says so.
 pub(super) fn jobs(wanted: Option<u64>) -> usize {
+    if cfg!(target_family = "wasm") {
+        return 1;
+    }
     let cores = || std::thread::available_parallelism().map_or(1, |cores| cores.get());
     wanted.map_or_else(cores, |wanted| wanted.min(MOST_JOBS) as usize)
 }

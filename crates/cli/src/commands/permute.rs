@@ -6,17 +6,20 @@ use mazurka::permute::Permuting;
 use mazurka::replay::Recording;
 use mazurka::run::Plan;
 
+use mazurka_report::Figure;
+
 use super::{Refusal, plan, view};
 use crate::args::{EXIT_CODES, LimitArgs, OutputArgs};
 use crate::exit::Exit;
 use crate::program::ProgramArgs;
-use crate::show::{Format, JSON, Offer, TEXT, offer, show};
+use crate::show::{Format, HTML, JSON, Offer, Shown, TEXT, offer, page, plain, show};
 use crate::watch::watched;
 use crate::{files, values};
 
-const FORMATS: [Offer; 4] = [
+const FORMATS: [Offer; 5] = [
     TEXT,
     JSON,
+    HTML,
     (Format::Dot, "The partial order of a class, for Graphviz"),
     (Format::Svg, "The partial order of a class, for a browser"),
 ];
@@ -116,6 +119,20 @@ pub(super) fn permute(args: &PermuteArgs) -> Result<Exit, Refusal> {
         let order = program.partial_order(&permuted, class, &options);
         let order = order.map_err(|error| error.to_string())?;
         let title = format!("{}: class {class}", record.program.file);
+        if format == Format::Html {
+            let drawn = mazurka_report::order_svg(&title, &order);
+            let text = plain(view(&options.limits));
+            let shown = Shown {
+                text: mazurka_report::permutations(record, &permuted.permutations, &text),
+                figures: vec![Figure::new(
+                    format!("the partial order of class {class}"),
+                    drawn,
+                )],
+                program: Some(&program),
+                ..Shown::default()
+            };
+            return page(&permuted, record, &shown);
+        }
         Ok(match format {
             Format::Dot => mazurka_report::order_dot(&title, &order),
             _ => mazurka_report::order_svg(&title, &order),

@@ -7,11 +7,13 @@ use mazurka::Limits;
 use mazurka::prove::proof::Proof;
 use mazurka::prove::{ProveError, ProveOptions, goal_mistake};
 
+use mazurka_report::Figure;
+
 use super::{Refusal, view};
 use crate::args::{EXIT_CODES, OutputArgs, ProofLimitArgs, SolverArgs};
 use crate::exit::Exit;
 use crate::program::{ProgramArgs, load_maz, mistakes};
-use crate::show::{Format, JSON, Offer, TEXT, offer, show};
+use crate::show::{Format, JSON, Offer, Shown, TEXT, offer, page, plain, show};
 use crate::solver::solver;
 use crate::watch::watched;
 use crate::{files, values};
@@ -139,7 +141,21 @@ pub(super) fn prove(args: &ProveArgs) -> Result<Exit, Refusal> {
         record.verdict.into(),
         &args.output,
         |format| match format {
-            Format::Html => Ok(mazurka_report::proof_html(record, goals, proofs)),
+            Format::Html => {
+                let mut figures = mazurka_report::evidence_figures(record);
+                for (goal, proof) in goals.iter().zip(proofs) {
+                    let drawn = mazurka_report::proof_svg(proof);
+                    let title = format!("the proof of {}", goal.goal);
+                    figures.extend(drawn.map(|svg| Figure::new(title, svg)));
+                }
+                let shown = Shown {
+                    text: mazurka_report::proved(record, goals, &plain(view(&options.limits))),
+                    figures,
+                    more: mazurka_report::proof_html(goals, proofs),
+                    program: Some(&program),
+                };
+                page(&whole, record, &shown)
+            }
             Format::Svg => picture(proofs),
             _ => {
                 let view = view(&options.limits);

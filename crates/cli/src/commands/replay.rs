@@ -3,17 +3,21 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use mazurka::record::Record;
+use mazurka::record::{Record, Run};
 use mazurka::replay::{Recording, RecordingError, ReplayProblem};
 use mazurka::{Limits, Options, Program};
-use mazurka_report::{Lanes, OneRun};
+use mazurka_report::{Figure, Lanes, OneRun};
+use serde::Serialize;
 
 use super::{Refusal, view};
 use crate::args::{EXIT_CODES, OutputArgs};
 use crate::exit::Exit;
 use crate::native::{self, NativeArgs};
 use crate::program::{Sources, specification};
-use crate::show::{ABOUT_LANES, Format, JSON, LANES_DOT, LANES_SVG, TEXT, lanes, offer, show};
+use crate::show::{
+    ABOUT_LANES, Format, HTML, JSON, LANES_DOT, LANES_SVG, Shown, TEXT, lanes, offer, page, plain,
+    show,
+};
 use crate::{files, values};
 
 /// Run a recorded witness again, and compare every step
@@ -27,7 +31,7 @@ use crate::{files, values};
 Exit code 1: the violation is there again, as recorded. 3: the record is of another program or
 version, or the run diverges.
 {EXIT_CODES}"))]
-#[command(mut_args(|flag| offer(flag, ABOUT_LANES, &[TEXT, JSON, LANES_DOT, LANES_SVG])))]
+#[command(mut_args(|flag| offer(flag, ABOUT_LANES, &[TEXT, JSON, HTML, LANES_DOT, LANES_SVG])))]
 #[command(mut_arg("allow_inconclusive", |flag| flag.hide(true)))]
 pub(crate) struct ReplayArgs {
     /// A record, as `--witness FILE` saves it or `--format json` prints it; `-` for standard input
@@ -48,19 +52,26 @@ pub(crate) struct ReplayArgs {
 /// The runs of a record: the evidence, or its run if there is none.
 pub(super) fn picture_of(record: &Record, recording: &Recording) -> Lanes {
     match (&recording.run, record.witnesses.is_empty()) {
-        (Some(run), true) => {
-            let one = OneRun {
-                run,
-                seed: None,
-                ready: &[],
-                path: None,
-                events: &[],
-                compared: None,
-            };
-            Lanes::of_run(record, one)
-        }
+        (Some(run), true) => Lanes::of_run(record, OneRun::of(run)),
         _ => Lanes::of_evidence(record),
     }
+}
+
+/// The same for a page.
+pub(super) fn figures_of(record: &Record, recording: &Recording) -> Vec<Figure> {
+    match (&recording.run, record.witnesses.is_empty()) {
+        (Some(run), true) => vec![mazurka_report::run_figure(record, OneRun::of(run))],
+        _ => mazurka_report::evidence_figures(record),
+    }
+}
+
+/// What a page of a replay has inside.
+#[derive(Serialize)]
+struct Replayed<'a> {
+    #[serde(flatten)]
+    record: &'a Record,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run: Option<&'a Run>,
 }
 
 /// The program that was recorded.
@@ -136,6 +147,20 @@ pub(super) fn replay(args: &ReplayArgs) -> Result<Exit, Refusal> {
     show(&record, record.verdict.into(), &args.output, |format| {
         Ok(match format {
             Format::Text => mazurka_report::replayed(&record, &view(&options.limits)),
+            Format::Html => {
+                let shown = Shown {
+                    text: mazurka_report::replayed(&record, &plain(view(&options.limits))),
+                    figures: figures_of(&record, &recording),
+                    program: Some(&program),
+                    ..Shown::default()
+                };
+                // A run without a violation is in the recording alone.
+                let whole = Replayed {
+                    record: &record,
+                    run: recording.run.as_ref(),
+                };
+                return page(&whole, &record, &shown);
+            }
             picture => lanes(&picture_of(&record, &recording), picture),
         })
     })

@@ -11,13 +11,16 @@ use crate::exit::Exit;
 use crate::native::NativeArgs;
 use crate::program::ProgramArgs;
 use crate::property::PropertyArgs;
-use crate::show::{ABOUT_LANES, Format, JSON, LANES_DOT, Offer, TEXT, lanes, offer, show};
+use crate::show::{
+    ABOUT_LANES, Format, HTML, JSON, LANES_DOT, Offer, Shown, TEXT, lanes, offer, page, plain, show,
+};
 use crate::values;
 use crate::watch::watched;
 
-const FORMATS: [Offer; 6] = [
+const FORMATS: [Offer; 7] = [
     TEXT,
     JSON,
+    HTML,
     LANES_DOT,
     (
         Format::Svg,
@@ -179,6 +182,16 @@ pub(super) fn run(args: &RunArgs) -> Result<Exit, Refusal> {
             // Where there are messages, they say more than the tasks.
             Format::Svg => {
                 mazurka_report::chart_svg(record, run).unwrap_or_else(|| picture(format))
+            }
+            Format::Html => {
+                let text = mazurka_report::run(record, one, &plain(view(&options.limits)));
+                let shown = Shown {
+                    text: whole.linearised.clone().unwrap_or(text),
+                    figures: vec![mazurka_report::run_figure(record, one)],
+                    program: Some(&program),
+                    ..Shown::default()
+                };
+                return page(&whole, record, &shown);
             }
             Format::Dot => picture(format),
             Format::Itf => mazurka_report::itf(&record.program, run, None),

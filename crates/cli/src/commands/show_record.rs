@@ -4,24 +4,28 @@ use clap::Args;
 use mazurka::Limits;
 use mazurka::replay::{Recording, RecordingError};
 
-use super::replay::picture_of;
+use super::replay::{figures_of, picture_of};
 use super::{Refusal, view};
 use crate::args::{EXIT_CODES, OutputArgs};
 use crate::exit::Exit;
 use crate::files;
-use crate::show::{ABOUT_LANES, Format, JSON, LANES_DOT, LANES_SVG, TEXT, lanes, offer, show};
+use crate::show::{
+    ABOUT_LANES, Format, HTML, JSON, LANES_DOT, LANES_SVG, Shown, TEXT, lanes, offer, page, plain,
+    show,
+};
 
 /// Show a saved record, without running anything
 #[derive(Debug, Args)]
 #[command(after_help = format!("Examples:
   mazurka check counter.maz --witness bad.json; mazurka show bad.json
   mazurka show bad.json --format svg > bad.svg
+  mazurka show bad.json --format html > bad.html
   MAZURKA_REPORT=found cargo test; mazurka show found/tests.queue-1.json
 
 The program is not needed: what is shown is what was recorded. `replay` runs it again.
 The exit code is that of the verdict that was recorded.
 {EXIT_CODES}"))]
-#[command(mut_args(|flag| offer(flag, ABOUT_LANES, &[TEXT, JSON, LANES_DOT, LANES_SVG])))]
+#[command(mut_args(|flag| offer(flag, ABOUT_LANES, &[TEXT, JSON, HTML, LANES_DOT, LANES_SVG])))]
 pub(crate) struct ShowArgs {
     /// A record, as `--witness FILE`, `--format json` or MAZURKA_REPORT make it; `-` for standard
     /// input
@@ -44,6 +48,17 @@ pub(super) fn show_record(args: &ShowArgs) -> Result<Exit, Refusal> {
     show(record, record.verdict.into(), &args.output, |format| {
         Ok(match format {
             Format::Text => mazurka_report::verdict(record, &view(&Limits::default())),
+            Format::Html => {
+                // What its command has added is in the record too.
+                let whole: serde_json::Value =
+                    serde_json::from_str(&text).map_err(|error| error.to_string())?;
+                let shown = Shown {
+                    text: mazurka_report::verdict(record, &plain(view(&Limits::default()))),
+                    figures: figures_of(record, &recording),
+                    ..Shown::default()
+                };
+                return page(&whole, record, &shown);
+            }
             picture => lanes(&picture_of(record, &recording), picture),
         })
     })

@@ -4,17 +4,20 @@ use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use mazurka::symbolic::{Reduction, SymbolicOptions, SymbolicRecord};
 
+use mazurka_report::Figure;
+
 use super::{Refusal, view};
 use crate::args::{EXIT_CODES, OutputArgs, SearchArgs};
 use crate::exit::Exit;
 use crate::program::{ProgramArgs, load_maz};
-use crate::show::{Format, Offer, offer, show};
+use crate::show::{Format, HTML, Offer, Shown, offer, page, plain, show};
 use crate::values;
 use crate::watch::watched;
 
-const FORMATS: [Offer; 3] = [
+const FORMATS: [Offer; 4] = [
     (Format::Text, "For people"),
     (Format::Json, "The record"),
+    HTML,
     (Format::Svg, "How many states there were, as a picture"),
 ];
 
@@ -61,7 +64,7 @@ pub(crate) struct SymbolicArgs {
 }
 
 /// Reads the name of a reduction, and lists them in `--help` and completions.
-fn reduction() -> impl TypedValueParser<Value = Reduction> {
+pub(super) fn reduction() -> impl TypedValueParser<Value = Reduction> {
     let names = Reduction::ALL
         .iter()
         .map(|form| PossibleValue::new(form.name()).help(form.summary()));
@@ -100,6 +103,19 @@ pub(super) fn symbolic(args: &SymbolicArgs) -> Result<Exit, Refusal> {
     show(&found, record.verdict.into(), &args.output, |format| {
         Ok(match format {
             Format::Svg => mazurka_report::curve_svg(record, states),
+            Format::Html => {
+                let curve = mazurka_report::curve_svg(record, states);
+                let view = plain(view(&options.limits));
+                let mut figures = mazurka_report::evidence_figures(record);
+                figures.push(Figure::new("how many symbolic states there are", curve));
+                let shown = Shown {
+                    text: mazurka_report::symbolic_states(record, states, &view),
+                    figures,
+                    program: Some(&program),
+                    ..Shown::default()
+                };
+                return page(&found, record, &shown);
+            }
             _ => mazurka_report::symbolic_states(record, states, &view(&options.limits)),
         })
     })
@@ -110,7 +126,7 @@ fn compare(all: &[SymbolicRecord], args: &SymbolicArgs) -> Result<Exit, Refusal>
     let Some(last) = all.last() else {
         return Err(Refusal::Message("--por: no reduction".to_owned()));
     };
-    if args.output.format == Format::Json {
+    if matches!(args.output.format, Format::Json | Format::Html) {
         let no = "a record is of one reduction: name one with --por, or ask for --format svg";
         return Err(Refusal::Message(no.to_owned()));
     }

@@ -1,19 +1,23 @@
 //! The command `table`.
 
+use std::path::Path;
+
 use clap::{Args, ValueEnum};
 use mazurka::record::Record;
-use mazurka::symbolic::SymbolicOptions;
+use mazurka::symbolic::{Reduction, SymbolicOptions};
 use mazurka::unfold::{NetKind, Unfold};
 use mazurka::{Algorithm, Options, Program};
 use mazurka_report::{Plot, Sheet};
 
+use super::symbolic::reduction;
 use super::{Refusal, jobs};
 use crate::args::{AllowArgs, OutputArgs, SearchArgs, algorithm, net};
 use crate::exit::Exit;
+use crate::experiment::{Experiments, Listed};
 use crate::program::Sources;
 use crate::show::{CSV, Format, JSON, LATEX, MARKDOWN, Offer, TEXT, format, show};
 use crate::watch::{self, watched};
-use crate::{output, values};
+use crate::{files, output, values};
 
 const FORMATS: [Offer; 6] = [
     TEXT,
@@ -34,29 +38,43 @@ const MOST_SEARCHES: usize = 10_000;
   mazurka table models/*.maz --time-limit 10s --format csv > counts.csv
   mazurka table readers.maz --set N=2..9 --algorithm naive --algorithm optimal --format svg > growth.svg
   mazurka table corpus/maz/thesis-updater/program.maz --command unfold --net contextual --net replicated
-  mazurka table sympaths.maz --command symbolic --format latex
+  mazurka table sympaths.maz --command symbolic --por none,canonical --format latex
+  mazurka table corpus/context-table-1.toml --format markdown
 
 Each search has the limits for itself. A search that is cut says so in the columns `verdict` and
 `exhaustive`. One worker explores, so that times can be compared.
 Exit codes: 0 every search was exhaustive or certain, 2 one was cut, 3 bad usage or a program with
 mistakes. Violations change no exit code: they are in the table.")]
 pub(crate) struct TableArgs {
-    /// The programs, each a `.maz` or `.abs` file
+    /// The programs, each a `.maz` or `.abs` file; or a list of them, a `.toml` file, which says
+    /// everything but limits and format
     #[arg(required = true, value_name = "FILE")]
     files: Vec<String>,
     /// A constant and its values (repeatable): N=3, N=2,4,8, or N=2..6 for 2, 3, 4 and 5. All
     /// combinations are searched
     #[arg(long, value_name = "NAME=VALUES", value_parser = values::settings)]
     set: Vec<(String, Vec<String>)>,
-    /// What to do with each
-    #[arg(long, value_enum, default_value_t = Experiment::Explore)]
-    command: Experiment,
+    /// What to do with each [default: explore]
+    #[arg(long, value_enum)]
+    command: Option<Experiment>,
     /// An engine, for --command explore (repeatable) [default: optimal]
     #[arg(long, value_name = "ALGORITHM", value_parser = algorithm(Algorithm::ALL))]
     algorithm: Vec<Algorithm>,
     /// A net, for --command unfold (repeatable) [default: contextual]
     #[arg(long, value_name = "NET", value_parser = net())]
     net: Vec<NetKind>,
+    /// Which symbolic states are merged, for --command symbolic (repeatable) [default: canonical]
+    #[arg(long, value_name = "FORM", value_parser = reduction(), value_delimiter = ',')]
+    por: Vec<Reduction>,
+    /// Keep symbolic states whose path condition nothing satisfies
+    #[arg(long)]
+    no_feasible: bool,
+    /// Of a list, only programs whose name contains this
+    #[arg(long, value_name = "NAME")]
+    only: Option<String>,
+    /// Show these columns, in this order; all if there are none
+    #[arg(long, value_name = "COLUMN,…", value_delimiter = ',')]
+    columns: Vec<String>,
     /// What a plot counts: the name of a column
     #[arg(long, value_name = "COLUMN", default_value = "executions")]
     plot: String,
@@ -91,28 +109,46 @@ enum Way {
     Check,
     Explore(Algorithm),
     Unfold(NetKind),
-    Symbolic,
+    /// A reduction, and whether states that nothing satisfies are dropped.
+    Symbolic(Reduction, bool),
+}
+
+/// One program at one size, and how it is searched.
+#[derive(Debug)]
+struct Planned {
+    file: String,
+    set: Vec<(String, String)>,
+    ways: Vec<Way>,
+    /// Where it stands in a list.
+    listed: Option<Listed>,
 }
 
 /// Searches, and shows the counts.
 pub(super) fn table(args: &TableArgs) -> Result<Exit, Refusal> {
-    let ways = args.ways()?;
-    let settings = combinations(&args.set);
-    let searches = args.files.len() * settings.len() * ways.len();
+    let list = args.list()?;
+    let planned = match &list {
+        Some(list) => args.planned_by(list)?,
+        None => args.planned()?,
+    };
+    let searches: usize = planned.iter().map(|one| one.ways.len()).sum();
     if searches > MOST_SEARCHES {
         let no = format!("that would be {searches} searches, and at most {MOST_SEARCHES} are made");
         return Err(no.into());
     }
     let options = args.search.options(jobs(Some(1)))?;
     let mut records = Vec::new();
-    for file in &args.files {
-        let sources = Sources::read(&[file])?;
-        for set in &settings {
-            let program = sources.load(set)?;
-            for way in &ways {
-                let record = args.searched(&program, *way, &options)?;
-                records.push(record);
-            }
+    let mut listed = Vec::new();
+    let mut read: Option<(&str, Sources)> = None;
+    for one in &planned {
+        let sources = match read.take() {
+            Some((file, sources)) if file == one.file => sources,
+            _ => Sources::read(&[&one.file])?,
+        };
+        let program = sources.load(&one.set)?;
+        read = Some((&one.file, sources));
+        for way in &one.ways {
+            records.push(args.searched(&program, *way, &options)?);
+            listed.push(one.listed.as_ref());
         }
     }
     let cut = records.iter().any(|record| !record.scope.bounds.is_empty());
@@ -126,45 +162,200 @@ pub(super) fn table(args: &TableArgs) -> Result<Exit, Refusal> {
         quiet: false,
         allowing: args.allowing,
     };
-    let sheet = Sheet::of_searches(&records);
+    let mut sheet = Sheet::of_searches(&records);
+    if let Some(list) = &list {
+        published(&mut sheet, list, &listed);
+    }
+    let whole = sheet.clone();
+    let columns = match (&list, args.columns.is_empty()) {
+        (Some(list), true) => &list.columns,
+        _ => &args.columns,
+    };
+    if !columns.is_empty() {
+        sheet = selected(&sheet, columns)?;
+    }
     show(&records, exit, &output, |format| {
         Ok(match format {
             Format::Csv => sheet.csv(),
             Format::Markdown => sheet.markdown(),
             Format::Latex => sheet.latex(),
-            Format::Svg => plot(args, &sheet)?.svg(),
+            Format::Svg => plot(args, &whole)?.svg(),
             _ => sheet.text(),
         })
     })
 }
 
-impl TableArgs {
-    /// The ways to search that the flags name.
-    fn ways(&self) -> Result<Vec<Way>, Refusal> {
-        let refused = match self.command {
-            Experiment::Explore => (!self.net.is_empty(), "--net is for --command unfold"),
-            Experiment::Unfold => (
-                !self.algorithm.is_empty(),
+/// Adds the names of a list in front of a sheet, and what others have published behind it.
+fn published(sheet: &mut Sheet, list: &Experiments, listed: &[Option<&Listed>]) {
+    let algorithm = sheet.head.iter().position(|name| name == "algorithm");
+    let publishers = list.publishers();
+    for (row, listed) in sheet.rows.iter_mut().zip(listed) {
+        let Some(listed) = listed else { continue };
+        let engine = algorithm.map_or(String::new(), |at| row[at].clone());
+        row.extend(publishers.iter().map(|who| listed.figure(who, &engine)));
+        row.insert(0, listed.name.clone());
+    }
+    sheet.head.insert(0, "name".to_owned());
+    sheet.head.extend(publishers);
+}
+
+/// Some columns of a sheet, in this order.
+fn selected(sheet: &Sheet, columns: &[String]) -> Result<Sheet, Refusal> {
+    let place = |name: &String| {
+        let place = sheet.head.iter().position(|known| known == name);
+        place.ok_or_else(|| no_column(name, sheet))
+    };
+    let places: Result<Vec<usize>, Refusal> = columns.iter().map(place).collect();
+    let places = places?;
+    let pick = |row: &Vec<String>| places.iter().map(|&at| row[at].clone()).collect();
+    Ok(Sheet {
+        head: pick(&sheet.head),
+        rows: sheet.rows.iter().map(pick).collect(),
+    })
+}
+
+fn no_column(name: &str, sheet: &Sheet) -> Refusal {
+    format!("there is no column `{name}`: {}", sheet.head.join(", ")).into()
+}
+
+/// The ways to search that a command and the names of engines, nets and reductions mean.
+struct Ways<'a> {
+    command: Experiment,
+    algorithms: &'a [Algorithm],
+    nets: &'a [NetKind],
+    reductions: &'a [Reduction],
+    feasible: bool,
+}
+
+impl Ways<'_> {
+    fn all(&self) -> Result<Vec<Way>, Refusal> {
+        let (algorithms, nets) = (!self.algorithms.is_empty(), !self.nets.is_empty());
+        let symbolic = !self.reductions.is_empty() || !self.feasible;
+        let refused = [
+            (
+                algorithms,
+                Experiment::Explore,
                 "--algorithm is for --command explore",
             ),
-            Experiment::Check | Experiment::Symbolic => (
-                !self.algorithm.is_empty() || !self.net.is_empty(),
-                "--algorithm is for --command explore, and --net for --command unfold",
+            (nets, Experiment::Unfold, "--net is for --command unfold"),
+            (
+                symbolic,
+                Experiment::Symbolic,
+                "--por and --no-feasible are for --command symbolic",
             ),
-        };
-        if let (true, why) = refused {
-            return Err(why.to_owned().into());
+        ];
+        for (given, command, why) in refused {
+            if given && self.command != command {
+                return Err(why.to_owned().into());
+            }
         }
+        let feasible = self.feasible;
         Ok(match self.command {
             Experiment::Check => vec![Way::Check],
-            Experiment::Symbolic => vec![Way::Symbolic],
-            Experiment::Explore if self.algorithm.is_empty() => {
-                vec![Way::Explore(Algorithm::Optimal)]
+            Experiment::Symbolic if !self.reductions.is_empty() => {
+                let forms = self.reductions.iter();
+                forms.map(|&form| Way::Symbolic(form, feasible)).collect()
             }
-            Experiment::Explore => self.algorithm.iter().copied().map(Way::Explore).collect(),
-            Experiment::Unfold if self.net.is_empty() => vec![Way::Unfold(NetKind::Contextual)],
-            Experiment::Unfold => self.net.iter().copied().map(Way::Unfold).collect(),
+            Experiment::Symbolic => vec![Way::Symbolic(Reduction::default(), feasible)],
+            Experiment::Explore if algorithms => {
+                self.algorithms.iter().copied().map(Way::Explore).collect()
+            }
+            Experiment::Explore => vec![Way::Explore(Algorithm::Optimal)],
+            Experiment::Unfold if nets => self.nets.iter().copied().map(Way::Unfold).collect(),
+            Experiment::Unfold => vec![Way::Unfold(NetKind::Contextual)],
         })
+    }
+}
+
+/// Reads names, of which each must be known.
+fn named<T: std::str::FromStr>(names: &[String]) -> Result<Vec<T>, Refusal>
+where
+    T::Err: std::fmt::Display,
+{
+    let known = |name: &String| name.parse::<T>().map_err(|error| error.to_string().into());
+    names.iter().map(known).collect()
+}
+
+impl TableArgs {
+    /// The list, if one is named.
+    fn list(&self) -> Result<Option<Experiments>, Refusal> {
+        let is_list = |file: &String| file.ends_with(".toml");
+        if !self.files.iter().any(is_list) {
+            return match self.only {
+                Some(_) => Err("--only is for lists".to_owned().into()),
+                None => Ok(None),
+            };
+        }
+        let flags = !self.set.is_empty() || self.command.is_some() || self.no_feasible;
+        let engines = !self.algorithm.is_empty() || !self.net.is_empty() || !self.por.is_empty();
+        if flags || engines || self.files.len() > 1 {
+            let no = "a list says which programs, settings and engines are searched: give it alone";
+            return Err(no.to_owned().into());
+        }
+        let file = &self.files[0];
+        Ok(Some(Experiments::parse(file, &files::program(file)?)?))
+    }
+
+    /// What the flags ask for.
+    fn planned(&self) -> Result<Vec<Planned>, Refusal> {
+        let ways = Ways {
+            command: self.command.unwrap_or(Experiment::Explore),
+            algorithms: &self.algorithm,
+            nets: &self.net,
+            reductions: &self.por,
+            feasible: !self.no_feasible,
+        };
+        let ways = ways.all()?;
+        let settings = combinations(&self.set);
+        if self.files.len() * settings.len() * ways.len() > MOST_SEARCHES {
+            let no = format!("at most {MOST_SEARCHES} searches are made");
+            return Err(no.into());
+        }
+        let planned = self.files.iter().flat_map(|file| {
+            settings.iter().map(|set| Planned {
+                file: file.clone(),
+                set: set.clone(),
+                ways: ways.clone(),
+                listed: None,
+            })
+        });
+        Ok(planned.collect())
+    }
+
+    /// What a list asks for.
+    fn planned_by(&self, list: &Experiments) -> Result<Vec<Planned>, Refusal> {
+        let command = match &list.command {
+            Some(name) => <Experiment as ValueEnum>::from_str(name, false).map_err(|_| {
+                format!("there is no command `{name}`: check, explore, unfold or symbolic")
+            })?,
+            None => Experiment::Explore,
+        };
+        let ways = Ways {
+            command,
+            algorithms: &named(&list.algorithm)?,
+            nets: &named(&list.net)?,
+            reductions: &named(&list.por)?,
+            feasible: list.feasible.unwrap_or(true),
+        };
+        let ways = ways.all()?;
+        let folder = Path::new(&self.files[0]).parent().unwrap_or(Path::new(""));
+        let wanted = |listed: &&Listed| match &self.only {
+            Some(part) => listed.name.contains(part),
+            None => true,
+        };
+        let planned = list.programs.iter().filter(wanted).map(|listed| {
+            Ok(Planned {
+                file: folder.join(&listed.file).display().to_string(),
+                set: listed.settings()?,
+                ways: ways.clone(),
+                listed: Some(listed.clone()),
+            })
+        });
+        let planned: Vec<Planned> = planned.collect::<Result<_, Refusal>>()?;
+        match planned.is_empty() {
+            true => Err("no program of the list has such a name".to_owned().into()),
+            false => Ok(planned),
+        }
     }
 
     fn searched(&self, program: &Program, way: Way, options: &Options) -> Result<Record, Refusal> {
@@ -173,12 +364,24 @@ impl TableArgs {
             Way::Explore(algorithm) => program.explore(algorithm, options, watch),
             Way::Unfold(kind) => {
                 let net = program.unfold(Unfold { kind, seed: 0 }, options, watch);
-                net.map(|unfolded| unfolded.record)
+                net.map(|unfolded| {
+                    let mut record = unfolded.record;
+                    record.algorithm = kind.to_string();
+                    record
+                })
             }
-            Way::Symbolic => {
-                let wanted = SymbolicOptions::default();
+            Way::Symbolic(por, feasible) => {
+                let wanted = SymbolicOptions {
+                    por,
+                    feasible,
+                    ..SymbolicOptions::default()
+                };
                 let states = program.symbolic(&wanted, options, watch);
-                states.map(|states| states.record)
+                states.map(|states| {
+                    let mut record = states.record;
+                    record.algorithm = por.name().to_owned();
+                    record
+                })
             }
         })?;
         let file = &program.record().file;
@@ -218,13 +421,7 @@ fn combinations(set: &[(String, Vec<String>)]) -> Vec<Vec<(String, String)>> {
 /// settings.
 fn plot(args: &TableArgs, sheet: &Sheet) -> Result<Plot, Refusal> {
     let column = |name: &str| sheet.head.iter().position(|known| known == name);
-    let up = column(&args.plot).ok_or_else(|| {
-        format!(
-            "there is no column `{}`: {}",
-            args.plot,
-            sheet.head.join(", ")
-        )
-    })?;
+    let up = column(&args.plot).ok_or_else(|| no_column(&args.plot, sheet))?;
     let varied = args.set.iter().find(|(_, values)| values.len() > 1);
     let (across, _) = varied
         .ok_or_else(|| "a plot needs a constant with several values: --set N=2..6".to_owned())?;

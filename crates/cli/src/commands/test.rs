@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use clap::Args;
 use mazurka::Verdict;
-use mazurka::record::Record;
+use mazurka::record::{MistakesRecord, Record};
 use serde::Serialize;
 
 use super::{Refusal, jobs};
@@ -28,6 +28,7 @@ const USUAL_FILE: &str = "mazurka.toml";
   mazurka test models/mazurka.toml --jobs 4
   mazurka test exercises --verdicts solutions.toml
   mazurka test lists/week3.toml --models handed-in/anna
+  mazurka test models --sarif findings
 
 The list is data: files, settings, limits and verdicts (docs/suites.md). It runs no command, compiles no
 C, and its paths lead down from its folder. Each model is checked by a process of its own.
@@ -46,6 +47,10 @@ pub(crate) struct TestArgs {
     /// Models that are checked at the same time (the cores unless given)
     #[arg(long, short, value_name = "N", value_parser = values::count)]
     jobs: Option<u64>,
+    /// Write a SARIF file for each model into this folder: what was found, where it is not as
+    /// expected
+    #[arg(long, value_name = "FOLDER")]
+    sarif: Option<PathBuf>,
     /// Text for people, or the results for programs
     #[arg(long, value_parser = format(&[TEXT, JSON]), default_value_t = Format::Text, help_heading = "Output")]
     format: Format,
@@ -64,6 +69,9 @@ struct Outcome {
     seconds: f64,
     /// What does the same again.
     command: String,
+    /// What was found, as SARIF: nothing where it is as expected.
+    #[serde(skip)]
+    sarif: Option<String>,
 }
 
 /// Checks all models, and says how many are as expected.
@@ -84,6 +92,9 @@ pub(super) fn test(args: &TestArgs) -> Result<Exit, Refusal> {
     let mazurka =
         std::env::current_exe().map_err(|error| format!("cannot start again: {error}"))?;
     let outcomes = all(&cases, jobs(args.jobs), |case| one(&mazurka, &folder, case));
+    if let Some(folder) = &args.sarif {
+        save(&outcomes, folder)?;
+    }
     let exit = outcomes
         .iter()
         .map(Outcome::exit)
@@ -129,12 +140,29 @@ fn one(mazurka: &Path, folder: &Path, case: &Case) -> Outcome {
         .args(["--format=json", "--quiet", "--jobs=1"])
         .stdin(Stdio::null())
         .output();
-    let (found, problem) = match child {
+    let (found, problem, sarif) = match child {
         Ok(child) => match serde_json::from_slice::<Record>(&child.stdout) {
-            Ok(record) => (Some(verdict(&record)), None),
-            Err(_) => (None, Some(complaint(&child.stdout, &child.stderr))),
+            Ok(mut record) => {
+                let found = verdict(&record);
+                if case
+                    .expected
+                    .is_some_and(|expected| expected.is_met_by(found))
+                {
+                    record.witnesses.clear();
+                }
+                (Some(found), None, Some(mazurka_report::sarif(&record)))
+            }
+            Err(_) => {
+                let problem = complaint(&child.stdout, &child.stderr);
+                let mistakes = serde_json::from_slice::<MistakesRecord>(&child.stdout);
+                let sarif = mistakes.map(|all| mazurka_report::sarif_mistakes(&all));
+                (None, Some(problem), sarif.ok())
+            }
         },
-        Err(error) => (None, Some(format!("cannot start `mazurka check`: {error}"))),
+        Err(error) => {
+            let problem = format!("cannot start `mazurka check`: {error}");
+            (None, Some(problem), None)
+        }
     };
     let shown = file.strip_prefix(".").unwrap_or(&file).display();
     let flags: String = case.flags.iter().map(|flag| format!(" {flag}")).collect();
@@ -145,7 +173,21 @@ fn one(mazurka: &Path, folder: &Path, case: &Case) -> Outcome {
         problem,
         seconds: start.elapsed().as_secs_f64(),
         command: format!("mazurka check {shown}{flags}"),
+        sarif,
     }
+}
+
+/// Writes what was found into a folder: a file for each model, by its number in the list.
+fn save(outcomes: &[Outcome], folder: &Path) -> Result<(), Refusal> {
+    let failed = |error: std::io::Error| format!("`{}`: {error}", folder.display());
+    std::fs::create_dir_all(folder).map_err(failed)?;
+    for (number, outcome) in outcomes.iter().enumerate() {
+        if let Some(sarif) = &outcome.sarif {
+            let file = folder.join(format!("{:03}.sarif", number + 1));
+            std::fs::write(file, sarif).map_err(failed)?;
+        }
+    }
+    Ok(())
 }
 
 /// The verdict of a record.

@@ -3,10 +3,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use mazurka::record::Record;
 use mazurka::replay::Recording;
 use mazurka::search::TestSink;
 use mazurka::unfold::{NetKind, Unfold, WalkStates};
 use mazurka::{Options, Program};
+use mazurka_report::Figure;
 
 use super::explore::{ABOUT_FORMATS, FORMATS};
 use super::{Refusal, into_folder, view};
@@ -14,8 +16,11 @@ use crate::args::{EXIT_CODES, OutputArgs, SearchArgs, net};
 use crate::exit::Exit;
 use crate::files;
 use crate::program::ProgramArgs;
-use crate::show::{Format, offer, show};
+use crate::show::{Format, HTML, Offer, Shown, offer, page, plain, show};
 use crate::watch::watched;
+
+/// It is drawn in a page.
+const PAGE: [Offer; 1] = [HTML];
 
 /// Build a net of all executions from few of them
 #[derive(Debug, Args)]
@@ -27,7 +32,7 @@ use crate::watch::watched;
 The tests cover every failure of every process; deadlocks are found in the net, whether a test has
 met them or not. Final states are not all met: `ensures` and determinism are for `check`.
 {EXIT_CODES}"))]
-#[command(mut_args(|flag| offer(flag, ABOUT_FORMATS, &FORMATS)))]
+#[command(mut_args(|flag| offer(flag, ABOUT_FORMATS, &[&FORMATS[..], &PAGE].concat())))]
 pub(crate) struct UnfoldArgs {
     #[command(flatten)]
     program: ProgramArgs,
@@ -111,7 +116,9 @@ pub(super) fn unfold(args: &UnfoldArgs) -> Result<Exit, Refusal> {
     let program = args.program.load()?;
     let options = args.search.options(1)?;
     let wanted = args.wanted();
-    let picture = args.output.format.is_picture();
+    let format = args.output.format;
+    let picture = format.is_drawing()
+        || format == Format::Html && !args.naive && args.tests.is_none() && args.from.is_empty();
     if args.tests.is_some() && (args.naive || picture) {
         let no = "--tests is for nets and --format text or json";
         return Err(Refusal::Message(no.to_owned()));
@@ -153,13 +160,21 @@ pub(super) fn unfold(args: &UnfoldArgs) -> Result<Exit, Refusal> {
     })?;
     let whole = unfolded?;
     let (record, view) = (&whole.record, view(&options.limits));
-    show(&whole, record.verdict.into(), &args.output, |_| {
-        Ok(match whole.states {
+    show(&whole, record.verdict.into(), &args.output, |format| {
+        let view = match format {
+            Format::Html => plain(view),
+            _ => view,
+        };
+        let text = match whole.states {
             Some(states) => mazurka_report::states_table(record, whole.tests, states, &view),
             None => {
                 mazurka_report::net_table(record, &whole.net, whole.tests, whole.conditions, &view)
             }
-        })
+        };
+        match format {
+            Format::Html => page(&whole, record, &evidence(&whole.record, text, &program)),
+            _ => Ok(text),
+        }
     })
 }
 
@@ -170,6 +185,16 @@ fn recorded(names: &[String]) -> Result<Vec<Recording>, String> {
         parsed.map_err(|error| format!("`{name}`: {error}"))
     };
     names.iter().map(read).collect()
+}
+
+/// What a page shows of a net besides the net.
+fn evidence<'a>(record: &Record, text: String, program: &'a Program) -> Shown<'a> {
+    Shown {
+        text,
+        figures: mazurka_report::evidence_figures(record),
+        program: Some(program),
+        ..Shown::default()
+    }
 }
 
 /// The net as a picture, or its model as a list or a picture.
@@ -189,10 +214,31 @@ fn draw(args: &UnfoldArgs, program: &Program, options: &Options) -> Result<Exit,
         true => "model of the stateful",
         false => &whole.net,
     };
-    show(&whole, whole.record.verdict.into(), &args.output, |_| {
-        Ok(match args.output.format.is_picture() {
-            true => draw(&whole.record, what, whole.tests, &net),
-            false => mazurka_report::model_table(&whole.record, whole.tests, &net),
-        })
-    })
+    show(
+        &whole,
+        whole.record.verdict.into(),
+        &args.output,
+        |format| {
+            if format == Format::Html {
+                let view = plain(view(&options.limits));
+                let (record, counts) = (&whole.record, (whole.tests, whole.conditions));
+                let text = match args.model {
+                    true => mazurka_report::model_table(record, whole.tests, &net),
+                    false => {
+                        mazurka_report::net_table(record, &whole.net, counts.0, counts.1, &view)
+                    }
+                };
+                let mut shown = evidence(record, text, program);
+                let drawn = draw(record, what, whole.tests, &net);
+                shown
+                    .figures
+                    .push(Figure::new(format!("the {what} net"), drawn));
+                return page(&whole, record, &shown);
+            }
+            Ok(match format.is_drawing() {
+                true => draw(&whole.record, what, whole.tests, &net),
+                false => mazurka_report::model_table(&whole.record, whole.tests, &net),
+            })
+        },
+    )
 }

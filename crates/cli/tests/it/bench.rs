@@ -56,3 +56,43 @@ fn a_name_that_is_none_lists_those_there_are() {
     assert_eq!(said.code, 3);
     assert!(said.err.contains("writers(9)"), "{}", said.err);
 }
+
+#[test]
+fn files_are_measured_in_place_of_the_programs_of_the_papers() {
+    let file = "corpus/maz/writers/program.maz";
+    let flags = ["--repeat", "1", "--format", "json", "--algorithm"];
+    let ask = |set: &str| {
+        let said = mazurka(&[&["bench", file, "--set", set], &flags[..], &["optimal"]].concat());
+        assert_eq!(said.code, 0, "{said:?}");
+        said.json()["rows"][0].clone()
+    };
+    // A size without figures: n writers have n! orders.
+    let row = ask("N=4");
+    assert_eq!(row["program"], format!("{file} N=4"));
+    assert_eq!(row["traces"], 24);
+    assert!(row["expected"].is_null() && row["peers"] == serde_json::json!([]));
+    // The program of the benchmark, by its text: what is known of it is there.
+    let row = ask("N=9");
+    assert_eq!(row["expected"], 362_880);
+    assert_eq!(row["traces"], 362_880);
+    assert_eq!(row["peers"][0]["tool"], "GenMC");
+}
+
+#[test]
+fn files_that_cannot_be_measured_are_refused() {
+    let unknown = "corpus/maz/sympaths-example2/program.maz";
+    for (args, words) in [
+        (&["bench", unknown][..], "unknown values"),
+        (&["bench", "no-such-file.maz"], "no-such-file.maz"),
+        (&["bench", unknown, "--quick"], "--quick"),
+        (&["bench", "--set", "N=3"], "FILE"),
+        (
+            &["bench", "corpus/maz/writers/program.maz", "--set", "M=3"],
+            "M",
+        ),
+    ] {
+        let said = mazurka(args);
+        assert_eq!(said.code, 3, "{args:?}: {said:?}");
+        assert!(said.err.contains(words), "{args:?}: {said:?}");
+    }
+}

@@ -144,3 +144,107 @@ fn bad_usage_is_told() {
         assert!(said.err.contains(words), "{flags:?}: {said:?}");
     }
 }
+
+#[test]
+fn columns_are_chosen() {
+    let flags = ["table", "-", "--set", "N=2", "--columns", "traces,set"];
+    let said = with_input(&flags, READERS);
+    assert_eq!(
+        (said.code, said.out.as_str()),
+        (0, "traces  set\n     4  N=2\n")
+    );
+    let wrong = with_input(&["table", "-", "--columns", "colour"], READERS);
+    assert_eq!(wrong.code, 3, "{wrong:?}");
+    assert!(wrong.err.contains("no column `colour`"), "{wrong:?}");
+}
+
+/// A list of the repository, or some of its programs: a row for each, by the names of columns.
+fn listed(list: &str, only: &str) -> Vec<Vec<String>> {
+    let flags = ["table", list, "--only", only, "--format", "csv", "--quiet"];
+    let said = mazurka(&flags);
+    assert_eq!(said.code, 0, "{said:?}");
+    let all = said.out.lines();
+    // A name such as `1,1` stands between quotes.
+    let all = all.map(|line| line.replace("\"1,1\"", "1;1").replace("\"2,1\"", "2;1"));
+    rows(&all.collect::<Vec<String>>().join("\n"))
+}
+
+#[test]
+fn each_of_the_papers_tables_is_one_command() {
+    // Context-sensitive DPOR, Table 1: what is printed is what is counted.
+    let table = listed("corpus/context-table-1.toml", "N");
+    assert_eq!(column(&table, "executions"), column(&table, "paper"));
+    let printed = ["20", "8", "252", "32", "3432", "128", "48620", "512"];
+    assert_eq!(column(&table, "paper"), printed);
+    // Table 2: where the programs are the paper's, so is Source-DPOR.
+    for (name, executions) in [("Pi(5)", "120"), ("PSort(4)", "288"), ("Reg(4)", "384")] {
+        let table = listed("corpus/context-table-2.toml", name);
+        assert_eq!(column(&table, "executions")[0], executions, "{name}");
+        assert_eq!(column(&table, "paper")[0], executions, "{name}");
+    }
+    // SymPaths: the paper's form gives the paper's states, a true normal form fewer.
+    let table = listed("corpus/sympaths-table.toml", "1,1");
+    assert_eq!(column(&table, "algorithm"), ["none", "paper", "canonical"]);
+    assert_eq!(column(&table, "final_states"), ["6744", "35", "25"]);
+    assert_eq!(column(&table, "paper"), ["6744", "35", ""]);
+    // The thesis, Table 8.1.
+    let table = listed("corpus/thesis-8-1.toml", "Fib 1");
+    assert_eq!(
+        column(&table, "algorithm"),
+        ["replicated", "contextual", "stateful"]
+    );
+    assert_eq!(column(&table, "thesis"), ["19605", "4950", "4946"]);
+    // The replicated net has a test for each trace, whatever the order of the tests.
+    assert_eq!(column(&table, "executions")[0], "19605");
+    for (name, traces) in [
+        ("Locking 1", "2520"),
+        ("Parallel Pi 1", "720"),
+        ("Filesystem(16)", "8"),
+    ] {
+        let table = listed("corpus/thesis-8-1-traces.toml", name);
+        assert_eq!(column(&table, "traces")[0], traces, "{name}");
+        assert_eq!(column(&table, "thesis")[0], traces, "{name}");
+    }
+}
+
+#[test]
+fn lists_name_programs_that_are_there() {
+    let folder = crate::support::root().join("corpus");
+    let mut lists = 0;
+    for entry in std::fs::read_dir(&folder).expect("the corpus") {
+        let path = entry.expect("an entry").path();
+        if path.extension().is_none_or(|ending| ending != "toml") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).expect("a list");
+        let list: toml::Table = text.parse().expect("TOML");
+        for program in list["program"].as_array().expect("programs") {
+            let file = program["file"].as_str().expect("a file");
+            assert!(folder.join(file).is_file(), "{}: {file}", path.display());
+            let published = program["published"].as_table().expect("figures");
+            assert!(!published.is_empty(), "{file}");
+        }
+        lists += 1;
+    }
+    assert_eq!(lists, 5);
+}
+
+#[test]
+fn a_list_is_given_alone() {
+    let list = "corpus/context-table-1.toml";
+    for (flags, words) in [
+        (&[list, "--set", "n=3"][..], "alone"),
+        (&[list, "--algorithm", "naive"], "alone"),
+        (&[list, list], "alone"),
+        (&[list, "--only", "nothing"], "no program of the list"),
+        (&["examples/counter.maz", "--only", "N"], "for lists"),
+        (
+            &["examples/counter.maz", "--por", "none"],
+            "--command symbolic",
+        ),
+    ] {
+        let said = mazurka(&[&["table"], flags].concat());
+        assert_eq!(said.code, 3, "{flags:?}: {said:?}");
+        assert!(said.err.contains(words), "{flags:?}: {said:?}");
+    }
+}

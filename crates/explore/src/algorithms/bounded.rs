@@ -8,13 +8,13 @@
 //! within the limit is met, so everything is found that a search without merging finds within it.
 //!
 //! A state may be expanded as often as the limit says, though that is rare. So the search is made
-//! in this way only where the limit was reached without it. There are no sleep sets: a state that
-//! is expanded again would have to wake what slept there.
+//! in this way only where the limit was reached without it. It is never reduced: what is put off
+//! may come too late.
 
 use hashbrown::hash_table::Entry;
-use mazurka_core::{Fingerprint, Semantics};
+use mazurka_core::{Event, Fingerprint, Semantics};
 
-use crate::algorithms::stateful::{Arrival, Memory, Met};
+use crate::algorithms::stateful::{Memory, Met};
 use crate::drive::table::Table;
 
 /// Stores the smallest depth of each state, besides what another memory stores.
@@ -60,18 +60,13 @@ impl<M> Bounded<M> {
 impl<M: Memory> Memory for Bounded<M> {
     type Mark = M::Mark;
 
-    fn meet<E: Semantics>(
-        &mut self,
-        program: &E,
-        from: Option<Arrival<'_, M::Mark>>,
-    ) -> Met<M::Mark> {
-        let (Met::New { mark, .. } | Met::Known { mark, .. } | Met::Again { mark }) =
-            self.inner.meet(program, from);
+    fn meet<E: Semantics>(&mut self, program: &E, from: Option<(M::Mark, &Event)>) -> Met<M::Mark> {
+        let (Met::New(mark) | Met::Known(mark) | Met::Again(mark)) = self.inner.meet(program, from);
         let depth = program.events().len() as u64;
         match self.meet_at(program.fingerprint(), depth) {
-            None => Met::New { mark, but: 0 },
-            Some(before) if depth < before => Met::Again { mark },
-            Some(_) => Met::Known { mark, only: 0 },
+            None => Met::New(mark),
+            Some(before) if depth < before => Met::Again(mark),
+            Some(_) => Met::Known(mark),
         }
     }
 }
@@ -80,7 +75,7 @@ impl<M: Memory> Memory for Bounded<M> {
 impl Memory for () {
     type Mark = ();
 
-    fn meet<E: Semantics>(&mut self, _: &E, _: Option<Arrival<'_, ()>>) -> Met<()> {
-        Met::New { mark: (), but: 0 }
+    fn meet<E: Semantics>(&mut self, _: &E, _: Option<((), &Event)>) -> Met<()> {
+        Met::New(())
     }
 }

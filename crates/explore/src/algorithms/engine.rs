@@ -20,12 +20,13 @@ use crate::algorithms::pct::Pct;
 use crate::algorithms::random::RandomWalks;
 use crate::algorithms::sleep::Sleep;
 use crate::algorithms::source::Source;
-use crate::algorithms::stateful::{SleepSets, Stateful};
+use crate::algorithms::stateful::{Stateful, Visits};
 use crate::algorithms::temporal::violations;
 use crate::drive::budget::Budget;
-use crate::drive::driver::Policy;
+use crate::drive::driver::{Goal, Policy};
 use crate::drive::findings::Findings;
-use crate::drive::search::{Engine, Session};
+use crate::drive::search::{Engine, Search, Session};
+use crate::drive::states::{Bits, StateTable, Visited};
 use crate::drive::suffix::{OfRest, Suffix};
 use crate::relations::set::{Fixed, Growing};
 
@@ -52,8 +53,10 @@ pub enum Algorithm {
     Optimal,
     /// Source sets, and sleep sequences to known states.
     Context(Variant),
-    /// Each state once.
+    /// Each state once, from each of them as few processes as are enough.
     Stateful,
+    /// Each state once, kept or reduced in another way.
+    StatefulAs(Merging),
     /// Some executions, drawn evenly.
     Random(RandomWalks),
     /// Some executions, drawn by priorities.
@@ -90,7 +93,7 @@ impl Algorithm {
             Algorithm::Source => "source",
             Algorithm::Optimal => "optimal",
             Algorithm::Context(_) => "context",
-            Algorithm::Stateful => "stateful",
+            Algorithm::Stateful | Algorithm::StatefulAs(_) => "stateful",
             Algorithm::Random(_) => "random",
             Algorithm::Pct(_) => "pct",
         }
@@ -109,15 +112,29 @@ impl Algorithm {
             Algorithm::Optimal => Some(Stateless::Optimal),
             // In parts it would meet more: what sleeps in a part is explored in another one.
             Algorithm::DporAwake => None,
-            Algorithm::Context(_) | Algorithm::Stateful => None,
+            Algorithm::Context(_) | Algorithm::Stateful | Algorithm::StatefulAs(_) => None,
             Algorithm::Random(_) | Algorithm::Pct(_) => None,
         }
     }
 
-    /// Whether it compares states: then it needs a program with states, and only one worker
-    /// explores.
+    /// Whether it compares states: then it needs a program with states.
     pub fn compares_states(self) -> bool {
-        matches!(self, Algorithm::Context(_) | Algorithm::Stateful)
+        matches!(self, Algorithm::Context(_)) || self.merging().is_some()
+    }
+
+    /// How it merges states, if it does.
+    ///
+    /// ```
+    /// use mazurka_explore::{Algorithm, Merging};
+    /// assert_eq!(Algorithm::Stateful.merging(), Some(Merging::default()));
+    /// assert_eq!(Algorithm::Optimal.merging(), None);
+    /// ```
+    pub fn merging(self) -> Option<Merging> {
+        match self {
+            Algorithm::Stateful => Some(Merging::default()),
+            Algorithm::StatefulAs(merging) => Some(merging),
+            _ => None,
+        }
     }
 
     /// Whether it only draws some executions, so that it verifies nothing.
@@ -135,12 +152,65 @@ impl Algorithm {
             Algorithm::Source => "source sets found on the way, with sleep sets",
             Algorithm::Optimal => "each trace exactly once (wakeup trees)",
             Algorithm::Context(_) => "source sets; orders that lead to equal states are tried once",
-            Algorithm::Stateful => {
+            Algorithm::Stateful | Algorithm::StatefulAs(_) => {
                 "each state once (fingerprints); finds livelocks, decides temporal properties"
             }
             Algorithm::Random(_) => "some executions, drawn evenly; verifies nothing",
             Algorithm::Pct(_) => "some executions, drawn by priorities; verifies nothing",
         }
+    }
+}
+
+/// How states are merged.
+///
+/// ```
+/// use mazurka_explore::{Algorithm, Merging};
+/// let all = Merging { reduced: false, ..Merging::default() };
+/// assert_eq!(Algorithm::StatefulAs(all).to_string(), "stateful --no-reduction");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Merging {
+    /// Whether only a stubborn set of processes is run from a state, where that is enough.
+    pub reduced: bool,
+    /// Keeps states as bits in so many bytes: some may be missed.
+    pub bits: Option<u64>,
+}
+
+impl Default for Merging {
+    fn default() -> Self {
+        Self {
+            reduced: true,
+            bits: None,
+        }
+    }
+}
+
+impl Merging {
+    /// Makes the place where states are kept.
+    pub(crate) fn visited(self) -> Visited {
+        match self.bits {
+            Some(bytes) => Visited::Bits(Bits::new(bytes)),
+            None => Visited::Table(StateTable::default()),
+        }
+    }
+
+    /// Names what may have been missed, if states were kept as bits.
+    pub(crate) fn add_bound(self, visited: &Visited, states: u64, found: &mut Findings) {
+        if self.bits.is_some() {
+            let miss = visited.miss(states);
+            found.bound(Bound::Bitstate((miss * 1e9).ceil() as u64));
+        }
+    }
+
+    /// Whether several workers can share the states of a program: nothing depends on its cycles, on
+    /// the depth of a state or on conditions over inputs.
+    pub(crate) fn can_be_shared<E: Semantics>(
+        self,
+        program: &E,
+        search: &Search<Algorithm>,
+    ) -> bool {
+        let looked_for = Cyclic::of(program, search.goal);
+        !looked_for.any() && search.limits.depth.is_none() && !program.has_conditions()
     }
 }
 
@@ -201,6 +271,12 @@ impl std::fmt::Display for Algorithm {
         match self {
             Algorithm::DporAwake => f.write_str(" --no-sleep"),
             Algorithm::Context(variant) => variant.fmt(f),
+            Algorithm::StatefulAs(Merging { reduced, bits }) => {
+                if !reduced {
+                    f.write_str(" --no-reduction")?;
+                }
+                bits.map_or(Ok(()), |bytes| write!(f, " --bitstate {bytes}"))
+            }
             Algorithm::Random(RandomWalks { seed }) => in_name(f, "seed", *seed, 0),
             Algorithm::Pct(Pct { seed, depth }) => {
                 in_name(f, "seed", *seed, Pct::FIRST.seed)?;
@@ -327,7 +403,8 @@ impl<E: Semantics> Engine<E> for Algorithm {
             Algorithm::Source => Stateless::Source.search(session),
             Algorithm::Optimal => Stateless::Optimal.search(session),
             Algorithm::Context(variant) => in_context(session, variant),
-            Algorithm::Stateful => each_state(session),
+            Algorithm::Stateful => each_state(session, Merging::default()),
+            Algorithm::StatefulAs(merging) => each_state(session, merging),
             Algorithm::Random(walks) => walks.search(session),
             Algorithm::Pct(pct) => pct.search(session),
         }
@@ -360,10 +437,15 @@ fn in_context<E: Semantics>(mut session: Session<'_, '_, E>, variant: Variant) -
     found
 }
 
-fn each_state<E: Semantics>(mut session: Session<'_, '_, E>) -> Findings {
+fn each_state<E: Semantics>(mut session: Session<'_, '_, E>, merging: Merging) -> Findings {
     let limits = session.limits.clone();
     session.limits.depth.get_or_insert(u64::MAX);
-    let found = each_state_once(&mut session);
+    // What is put off may come after the limit.
+    let merging = Merging {
+        reduced: merging.reduced && limits.depth.is_none(),
+        ..merging
+    };
+    let found = each_state_once(&mut session, merging);
     let cut = |bound: &Bound| matches!(bound, Bound::MaxDepth(_));
     let too_deep = found.bounds.iter().any(cut);
     if !too_deep || found.broken_off || found.stopped != StopReason::Bound {
@@ -384,10 +466,20 @@ fn each_state<E: Semantics>(mut session: Session<'_, '_, E>) -> Findings {
 }
 
 /// Explores each state where it is met first.
-fn each_state_once<E: Semantics>(session: &mut Session<'_, '_, E>) -> Findings {
-    let looked_for = Cyclic::of(session);
-    if !looked_for.livelocks && !looked_for.properties {
-        return session.explore(&mut Stateful::new(SleepSets::default()));
+fn each_state_once<E: Semantics>(session: &mut Session<'_, '_, E>, merging: Merging) -> Findings {
+    let looked_for = Cyclic::of(&*session.program, session.goal);
+    if !looked_for.any() {
+        let visited = merging.visited();
+        let memory = Visits::new(&*session.program, visited.enter(), merging.reduced);
+        let mut found = session.explore(&mut Stateful::new(memory));
+        let states = found.counts.states.unwrap_or(0);
+        if found.stopped != StopReason::Certain {
+            merging.add_bound(&visited, states, &mut found);
+        }
+        if !found.bounds.is_empty() && found.stopped == StopReason::Complete {
+            found.stopped = StopReason::Bound;
+        }
+        return found;
     }
     let mut policy = Stateful::new(Map::new(&*session.program));
     let mut found = session.explore(&mut policy);
@@ -397,8 +489,8 @@ fn each_state_once<E: Semantics>(session: &mut Session<'_, '_, E>) -> Findings {
 
 /// Explores each state that can be reached within the limit on depth.
 fn each_state_again<E: Semantics>(session: &mut Session<'_, '_, E>) -> Findings {
-    let looked_for = Cyclic::of(session);
-    if !looked_for.livelocks && !looked_for.properties {
+    let looked_for = Cyclic::of(&*session.program, session.goal);
+    if !looked_for.any() {
         return session.explore(&mut Stateful::new(Bounded::around(())));
     }
     let map = Map::new(&*session.program);
@@ -415,12 +507,15 @@ struct Cyclic {
 }
 
 impl Cyclic {
-    fn of<E: Semantics>(session: &Session<'_, '_, E>) -> Self {
-        let (program, goal) = (&*session.program, session.goal);
+    fn of<E: Semantics>(program: &E, goal: Goal) -> Self {
         Self {
             livelocks: program.may_repeat() && goal.looks_for(Kind::Livelock),
             properties: !program.temporal().is_empty() && goal.looks_for(Kind::Property),
         }
+    }
+
+    fn any(&self) -> bool {
+        self.livelocks || self.properties
     }
 
     /// Adds what the states that a search has met show.

@@ -11,13 +11,13 @@ use std::ops::ControlFlow;
 
 use hashbrown::hash_table::Entry;
 use mazurka_core::{
-    Bound, Fairness, Fingerprint, ProcessId, Schedule, Semantics, Status, Temporal,
+    Bound, Event, Fairness, Fingerprint, ProcessId, Schedule, Semantics, Status, Temporal,
 };
 use smallvec::SmallVec;
 
 use crate::algorithms::graph::{Edge, Graph, Looks};
 use crate::algorithms::naive::next_outcomes;
-use crate::algorithms::stateful::{Arrival, Memory, Met};
+use crate::algorithms::stateful::{Memory, Met};
 use crate::drive::findings::Broken;
 use crate::drive::table::Table;
 
@@ -94,7 +94,7 @@ impl Memory for Map {
     fn meet<E: Semantics>(
         &mut self,
         program: &E,
-        from: Option<Arrival<'_, Option<u32>>>,
+        from: Option<(Option<u32>, &Event)>,
     ) -> Met<Option<u32>> {
         let prints = &self.states.prints;
         let print = program.fingerprint();
@@ -111,12 +111,7 @@ impl Memory for Map {
                 None
             }
         };
-        if let Some(Arrival {
-            mark: Some(before),
-            event,
-            ..
-        }) = from
-        {
+        if let Some((Some(before), event)) = from {
             self.edges.push(Edge {
                 from: before,
                 process: event.process,
@@ -124,19 +119,13 @@ impl Memory for Map {
             });
         }
         match known {
-            Some(number) => Met::Known {
-                mark: (!self.states.halted[number as usize]).then_some(number),
-                only: 0,
-            },
+            Some(number) => Met::Known((!self.states.halted[number as usize]).then_some(number)),
             None => {
                 let halted = self.states.add(program, print);
                 if !halted {
                     self.note_violations(program, new);
                 }
-                Met::New {
-                    mark: (!halted).then_some(new),
-                    but: 0,
-                }
+                Met::New((!halted).then_some(new))
             }
         }
     }

@@ -1,46 +1,43 @@
 //! Visited states: no state is explored twice.
 //!
-//! Depth-first search with a table of the states met so far, each as a 128-bit fingerprint
-//! (Holzmann, *The Model Checker SPIN*, IEEE TSE 1997, on state storage and hash compaction), and
-//! sleep sets stored with the states (Godefroid, *Partial-Order Methods for the Verification of
-//! Concurrent Systems*, LNCS 1032, 1996, chapter 5, sleep sets with state matching).
+//! Depth-first search with a table of the states met so far, each as a fingerprint (Holzmann, *The
+//! Model Checker SPIN*, IEEE TSE 1997, on state storage and hash compaction). From each state a
+//! [stubborn set](crate::algorithms::stubborn) of processes is run, all of them if `reduced` is not
+//! asked for.
 //!
 //! | paper | here |
 //! |---|---|
-//! | H | [`SleepSets::table`], from fingerprints to sleep sets |
-//! | s.Sleep | [`MarkedNode::mark`], processes as bits |
-//! | T | [`Stateful::todo`], from [`MarkedNode::first`] on |
-//! | t, t′ independent | [`SleepSets::left`]: no claim of one conflicts with a claim of the other |
+//! | statespace | [`Visits`], over the table or the bits of [`crate::drive::states`] |
+//! | the stack | [`MarkedNode`]s, each with a part of [`Stateful::todo`] |
 //!
-//! Sleep sets alone save transitions, never states: every reachable state is met, so deadlocks,
-//! final states and failing steps are found. If a state is met again and some processes of its
-//! stored sleep set do not sleep now, only these are run, and the intersection is stored. So each
-//! transition is executed at most once. On the two threads of fib this saves a quarter of the
-//! transitions and a tenth of the time.
+//! Which processes are run from a state depends on the state alone. So several workers may share
+//! the table ([`crate::drive::share`]): each state is expanded by the one that has put it there,
+//! and states, steps, final states, deadlocks and failing steps are the same for any number of
+//! workers and any order.
 //!
 //! Deviations: a transition is a process with all outcomes of its next step, because these are run
-//! together. Processes beyond the 64th never sleep. Nothing is run from a state where a false
-//! `assume` has halted a process: everything that counts there happens without that step too. If a
-//! run may come back to a state, there are no sleep sets, and the graph of states is recorded
-//! instead, because whether a cycle is a [livelock](crate::algorithms::livelock) depends on every
-//! step; so do [temporal](crate::algorithms::temporal) properties. `failures` counts the failing
-//! transitions that were executed: one that slept is the same failure in another order.
+//! together. Nothing is run from a state where a false `assume` has halted a process: everything
+//! that counts there happens without that step too. If a run may come back to a state and livelocks
+//! or [temporal](crate::algorithms::temporal) properties are looked for, all processes are run and
+//! the graph of states is recorded ([`Map`](crate::algorithms::map::Map)), because whether a cycle
+//! is a [livelock](crate::algorithms::livelock) depends on every step. `failures` counts the
+//! failing transitions that were executed.
 //!
-//! Memory: 25 bytes for each slot of the table, which is about 5/8 full and grows in [small
-//! steps](crate::drive::table). Two states with one fingerprint would be taken for one: among n
-//! states that happens with a probability of about n²/2¹²⁹.
+//! A fingerprint is the sum of the parts of a state, of which a step changes a few
+//! ([`Meter`]), so most steps cost a cell and a process, not the whole state.
 
-use hashbrown::hash_table::Entry;
-use mazurka_core::{Claims, Event, Fingerprint, ProcessId, Semantics, Status};
+use mazurka_core::{Event, Fingerprint, ProcessId, Semantics, Status};
 use smallvec::SmallVec;
 
 use crate::Policy;
+use crate::algorithms::meter::Meter;
 use crate::algorithms::naive::next_outcomes;
-use crate::drive::table::Table;
+use crate::algorithms::stubborn::Stubborn;
+use crate::drive::share::{Branch, Office};
+use crate::drive::states::Visitor;
 
 /// The policy that merges equal states.
-#[derive(Debug)]
-pub(crate) struct Stateful<M: Memory> {
+pub(crate) struct Stateful<'a, M: Memory> {
     memory: M,
     nodes: Vec<MarkedNode<M::Mark>>,
     /// The processes to run from the states of the path, one state after the other.
@@ -48,7 +45,17 @@ pub(crate) struct Stateful<M: Memory> {
     known: bool,
     /// The number of states met.
     states: u64,
+    /// The branch to start with; none for all of the initial state.
+    branch: Option<Branch>,
+    /// Where branches can be given away to other workers.
+    office: Option<&'a Office>,
+    /// The number of steps until the next branch may be given away.
+    wait: u32,
 }
+
+/// The least number of steps between two branches that are given away: each costs as much as a few
+/// hundred steps.
+const BETWEEN_GIFTS: u32 = 1000;
 
 /// A state of the path.
 #[derive(Debug)]
@@ -57,49 +64,72 @@ struct MarkedNode<K> {
     first: usize,
     /// Index of its next process in `todo`.
     next: usize,
+    /// Index after its last process in `todo`.
+    end: usize,
     mark: K,
     /// The outcomes that the process run last has left to try.
     again: Option<SmallVec<[i64; 1]>>,
+    /// Whether the other outcomes of the process run last are given away.
+    given: bool,
 }
 
 /// The memory of the states met so far.
 pub(crate) trait Memory {
     /// The data kept with a state while it is on the path.
-    type Mark: Copy;
+    type Mark: Copy + Default;
 
-    /// Handles a state that a run has reached.
+    /// Handles a state that a run has reached by an event, from the state with a mark.
     fn meet<E: Semantics>(
         &mut self,
         program: &E,
-        from: Option<Arrival<'_, Self::Mark>>,
+        from: Option<(Self::Mark, &Event)>,
     ) -> Met<Self::Mark>;
-}
 
-/// The step that led to a state.
-pub(crate) struct Arrival<'a, K> {
-    /// The mark of the state before.
-    pub mark: K,
-    /// The processes that have been run from there already.
-    pub done: &'a [ProcessId],
-    pub event: &'a Event,
+    /// Adds the processes to be run from a new state.
+    fn expand<E: Semantics>(&mut self, program: &E, into: &mut Vec<ProcessId>) {
+        all_ready(program, into);
+    }
+
+    /// Starts in a state that was met elsewhere.
+    fn start<E: Semantics>(&mut self, _program: &E) {}
+
+    /// The last step is about to be undone.
+    fn leave(&mut self) {}
+
+    /// The transition that has just been executed, from the state met last.
+    fn transition<E: Semantics>(&self, _program: &E) -> Option<Fingerprint> {
+        None
+    }
+
+    /// The probability that a state was taken for another one, of so many.
+    fn miss(&self, _states: u64) -> Option<f64> {
+        None
+    }
 }
 
 /// What to run from a state.
 pub(crate) enum Met<K> {
-    /// The state is new: run the ready processes, except these.
-    New { mark: K, but: u64 },
-    /// The state is known: run only these processes.
-    Known { mark: K, only: u64 },
-    /// The state is known, and all ready processes are to be run again.
-    Again { mark: K },
+    /// The state is new: run its processes.
+    New(K),
+    /// The state is known: run nothing.
+    Known(K),
+    /// The state is known, and its processes are to be run again.
+    Again(K),
 }
 
-/// Returns a process as one of 64 bits; 0 for later processes.
-fn bit(process: ProcessId) -> u64 {
-    1u64.checked_shl(process.0).unwrap_or(0)
+/// Adds all ready processes; none after a false `assume`.
+fn all_ready<E: Semantics>(program: &E, into: &mut Vec<ProcessId>) {
+    let first = into.len();
+    for &process in program.processes().in_order() {
+        match program.status(process) {
+            Status::Ready => into.push(process),
+            Status::Discarded => return into.truncate(first),
+            _ => {}
+        }
+    }
 }
 
-impl<M: Memory> Stateful<M> {
+impl<'a, M: Memory> Stateful<'a, M> {
     /// Makes a policy that has met no states.
     pub fn new(memory: M) -> Self {
         Self {
@@ -108,6 +138,18 @@ impl<M: Memory> Stateful<M> {
             todo: Vec::new(),
             known: false,
             states: 0,
+            branch: None,
+            office: None,
+            wait: 0,
+        }
+    }
+
+    /// Makes the policy of a worker: it starts with a branch, and may give others away.
+    pub fn of_worker(memory: M, branch: Option<Branch>, office: &'a Office) -> Self {
+        Self {
+            branch,
+            office: Some(office),
+            ..Self::new(memory)
         }
     }
 
@@ -116,76 +158,103 @@ impl<M: Memory> Stateful<M> {
         self.memory
     }
 
-    fn add_ready<E: Semantics>(&mut self, program: &E, but: u64) {
-        let first = self.todo.len();
-        for &process in program.processes().in_order() {
-            match program.status(process) {
-                Status::Ready if bit(process) & but == 0 => self.todo.push(process),
-                Status::Discarded => return self.todo.truncate(first),
-                _ => {}
-            }
+    fn push(&mut self, first: usize, mark: M::Mark, again: Option<SmallVec<[i64; 1]>>) {
+        self.nodes.push(MarkedNode {
+            first,
+            next: first + usize::from(again.is_some()),
+            end: self.todo.len(),
+            mark,
+            again,
+            given: false,
+        });
+    }
+
+    /// Gives the branch nearest to the start to another worker.
+    #[cold]
+    fn give<E: Semantics>(&mut self, program: &E, office: &Office) {
+        self.wait = BETWEEN_GIFTS;
+        let events = program.events();
+        for (depth, node) in self.nodes.iter_mut().enumerate() {
+            // A state from which nothing has been run would look like one without successors.
+            let (process, outcomes) = if node.next == node.first {
+                return;
+            } else if node.next < node.end {
+                node.end -= 1;
+                (self.todo[node.end], None)
+            } else if !node.given
+                && let Some(event) = events.get(depth)
+                && let Some(rest) = next_outcomes(event)
+            {
+                node.given = true;
+                (event.process, Some(rest))
+            } else {
+                continue;
+            };
+            let before = program.whole().len() - events.len() + depth;
+            office.put(Branch::new(program, before, process, outcomes));
+            return;
         }
     }
 }
 
-impl<E: Semantics, M: Memory> Policy<E> for Stateful<M> {
+impl<E: Semantics, M: Memory> Policy<E> for Stateful<'_, M> {
     const UNIQUE: bool = true;
     const MERGES: bool = true;
 
     fn enter(&mut self, program: &E) {
+        let first = self.todo.len();
+        if let Some(branch) = self.branch.take() {
+            self.memory.start(program);
+            let process = program.processes().find(&branch.process);
+            self.todo.extend(process);
+            return self.push(first, M::Mark::default(), branch.outcomes);
+        }
         let from = match (self.nodes.last(), program.events().last()) {
-            (Some(before), Some(event)) => Some(Arrival {
-                mark: before.mark,
-                done: &self.todo[before.first..before.next - 1],
-                event,
-            }),
+            (Some(before), Some(event)) => Some((before.mark, event)),
             _ => None,
         };
-        let first = self.todo.len();
         let met = self.memory.meet(program, from);
-        self.known = !matches!(met, Met::New { .. });
+        self.known = !matches!(met, Met::New(_));
         self.states += u64::from(!self.known);
         let mark = match met {
-            Met::New { mark, but } => {
-                self.add_ready(program, but);
+            Met::New(mark) | Met::Again(mark) => {
+                self.memory.expand(program, &mut self.todo);
                 mark
             }
-            Met::Again { mark } => {
-                self.add_ready(program, 0);
-                mark
-            }
-            Met::Known { mark, mut only } => {
-                while only != 0 {
-                    self.todo.push(ProcessId(only.trailing_zeros()));
-                    only &= only - 1;
-                }
-                mark
-            }
+            Met::Known(mark) => mark,
         };
-        self.nodes.push(MarkedNode {
-            first,
-            next: first,
-            mark,
-            again: None,
-        });
+        self.push(first, mark, None);
     }
 
-    fn next(&mut self, _program: &E, outcomes: &mut Vec<i64>) -> Option<ProcessId> {
+    fn next(&mut self, program: &E, outcomes: &mut Vec<i64>) -> Option<ProcessId> {
+        if let Some(office) = self.office {
+            match self.wait {
+                0 if office.is_hungry() => self.give(program, office),
+                _ => self.wait = self.wait.saturating_sub(1),
+            }
+        }
         let node = self.nodes.last_mut()?;
         if let Some(again) = node.again.take() {
             outcomes.extend(again);
             return Some(self.todo[node.next - 1]);
         }
-        let process = *self.todo.get(node.next)?;
+        if node.next == node.end {
+            return None;
+        }
+        let process = self.todo[node.next];
         node.next += 1;
+        node.given = false;
         Some(process)
     }
 
     fn leave(&mut self, program: &E) {
+        self.memory.leave();
         if let Some(node) = self.nodes.pop() {
             self.todo.truncate(node.first);
         }
-        if let (Some(node), Some(event)) = (self.nodes.last_mut(), program.events().last()) {
+        if let (Some(node), Some(event)) = (self.nodes.last_mut(), program.events().last())
+            && !node.given
+        {
             node.again = next_outcomes(event);
         }
     }
@@ -197,63 +266,102 @@ impl<E: Semantics, M: Memory> Policy<E> for Stateful<M> {
     fn states(&self) -> Option<u64> {
         Some(self.states)
     }
-}
 
-/// Stores the sleep set of each state.
-#[derive(Debug, Default)]
-pub(crate) struct SleepSets {
-    table: Table<(Fingerprint, u64)>,
-    claims: Claims,
-}
+    fn transition(&self, program: &E) -> Option<Fingerprint> {
+        self.memory.transition(program)
+    }
 
-impl SleepSets {
-    /// Returns the processes of a sleep set that stay asleep after an event: those independent of
-    /// it.
-    #[inline]
-    fn left<E: Semantics>(&mut self, program: &E, sleep: u64, event: &Event) -> u64 {
-        let mut left = sleep & !bit(event.process);
-        let mut rest = left;
-        while rest != 0 {
-            let process = ProcessId(rest.trailing_zeros());
-            rest &= rest - 1;
-            // The process has not moved, so it claims the same as before the event.
-            program.claims(process, &mut self.claims);
-            let conflicts = |&claim: &_| event.claims.iter().any(|e| e.conflicts(claim));
-            if self.claims.iter().any(conflicts) {
-                left &= !bit(process);
-            }
-        }
-        left
+    fn miss(&self) -> Option<f64> {
+        self.memory.miss(self.states)
+    }
+
+    fn open(&self) -> u64 {
+        self.nodes
+            .iter()
+            .map(|node| (node.end - node.next) as u64)
+            .sum()
     }
 }
 
-impl Memory for SleepSets {
-    type Mark = u64;
+/// Stores each state once, with nothing beside it.
+pub(crate) struct Visits<'a> {
+    visitor: Visitor<'a>,
+    /// Chooses what is run, if the search is reduced.
+    stubborn: Option<Stubborn>,
+    /// The sum of the current state, if states are known by their parts.
+    meter: Option<Meter>,
+    /// The fingerprint of the state met last, if not.
+    print: Fingerprint,
+}
 
-    fn meet<E: Semantics>(&mut self, program: &E, from: Option<Arrival<'_, u64>>) -> Met<u64> {
-        let sleep = from.map_or(0, |step| {
-            let sleep = step.done.iter().fold(step.mark, |all, &p| all | bit(p));
-            self.left(program, sleep, step.event)
-        });
-        let print = program.fingerprint();
-        // The bits of a fingerprint are already well mixed.
-        let hash = |print: Fingerprint| print.bits() as u64;
-        let same = |(known, _): &(Fingerprint, u64)| *known == print;
-        match self.table.entry(hash(print), same, |(p, _)| hash(*p)) {
-            Entry::Occupied(mut known) => {
-                let stored = &mut known.get_mut().1;
-                let only = *stored & !sleep;
-                *stored &= sleep;
-                let mark = *stored;
-                Met::Known { mark, only }
-            }
-            Entry::Vacant(free) => {
-                free.insert((print, sleep));
-                Met::New {
-                    mark: sleep,
-                    but: sleep,
-                }
-            }
+impl<'a> Visits<'a> {
+    /// Puts the states of a program where they are kept.
+    pub fn new<E: Semantics>(program: &E, visitor: Visitor<'a>, reduced: bool) -> Self {
+        let plain = !program.has_conditions();
+        Self {
+            visitor,
+            stubborn: (reduced && plain).then(Stubborn::default),
+            meter: (plain && program.sums_say_all()).then(Meter::new),
+            print: Fingerprint::ZERO,
         }
+    }
+
+    fn print(&self) -> Fingerprint {
+        self.meter.as_ref().map_or(self.print, Meter::sum)
+    }
+}
+
+impl Memory for Visits<'_> {
+    type Mark = ();
+
+    #[inline]
+    fn meet<E: Semantics>(&mut self, program: &E, from: Option<((), &Event)>) -> Met<()> {
+        match (&mut self.meter, from) {
+            (Some(meter), Some(_)) => {
+                meter.push(program);
+            }
+            (Some(meter), None) => meter.start_with_all(program),
+            (None, _) => self.print = program.fingerprint(),
+        }
+        match self.visitor.insert(self.print()) {
+            true => Met::New(()),
+            false => Met::Known(()),
+        }
+    }
+
+    #[inline]
+    fn expand<E: Semantics>(&mut self, program: &E, into: &mut Vec<ProcessId>) {
+        match &mut self.stubborn {
+            Some(stubborn) => stubborn.choose(program, into),
+            None => all_ready(program, into),
+        }
+    }
+
+    fn start<E: Semantics>(&mut self, program: &E) {
+        match &mut self.meter {
+            Some(meter) => meter.start_with_all(program),
+            None => self.print = program.fingerprint(),
+        }
+    }
+
+    #[inline]
+    fn leave(&mut self) {
+        if let Some(meter) = &mut self.meter {
+            meter.pop();
+        }
+    }
+
+    /// The state before it, the process and what it chose.
+    fn transition<E: Semantics>(&self, program: &E) -> Option<Fingerprint> {
+        // The fingerprint of a whole state is that of the state met last, which may be deeper.
+        let before = self.meter.as_ref()?.sum();
+        let event = program.events().last()?;
+        let step = before.then_all(program.processes().name(event.process));
+        let outcomes = event.outcomes.iter();
+        Some(outcomes.fold(step, |all, outcome| all.then(outcome.value as u64)))
+    }
+
+    fn miss(&self, states: u64) -> Option<f64> {
+        Some(self.visitor.miss(states))
     }
 }

@@ -152,6 +152,8 @@ impl<'a> Budget<'a> {
             elapsed,
             done,
             estimate: done.and_then(|done| Estimate::at(counts.executions, done)),
+            open: 0,
+            miss: None,
         })
     }
 

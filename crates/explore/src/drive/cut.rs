@@ -96,13 +96,18 @@ impl Ord for Piece {
 
 /// Cuts the space of a program into this many parts that have something to run, if there are so
 /// many. `sleep`: whether there are sleep sets.
-pub(crate) fn cut<E: Execution>(mut program: E, parts: usize, sleep: bool, limits: &Limits) -> Cut {
+pub(crate) fn cut<E: Execution>(
+    program: &mut E,
+    parts: usize,
+    sleep: bool,
+    limits: &Limits,
+) -> Cut {
     let mut result = Cut {
         parts: Vec::new(),
         events: 0,
         steps: 0,
     };
-    let mut rest = Suffix::new(&mut program);
+    let mut rest = Suffix::new(program);
     let mut uncut = Vec::new();
     let mut pieces = BinaryHeap::new();
     pieces.push(Piece {
@@ -151,7 +156,7 @@ fn children<E: Execution>(
     sleep: bool,
     steps: &mut u64,
 ) -> Option<Vec<Part>> {
-    let made = rest.start_after(&part.prefix);
+    let made = rest.start_after(&part.prefix, true);
     made.expect("a schedule that could be made can be made again");
     *steps += part.prefix.0.len() as u64;
     let processes = rest.processes().in_order().iter().copied();

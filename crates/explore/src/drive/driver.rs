@@ -8,7 +8,8 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use mazurka_core::{
-    Bound, Counts, Event, Execution, Kind, Kinds, Limits, Mishap, MishapKind, ProcessId, Status,
+    Bound, Counts, Event, Execution, Fingerprint, Kind, Kinds, Limits, Mishap, MishapKind,
+    ProcessId, Status,
 };
 
 use crate::drive::budget::Budget;
@@ -95,8 +96,24 @@ pub trait Policy<E: Execution> {
         Vec::new()
     }
 
+    /// Returns what stands for a transition that has just been executed, if equal states are
+    /// merged: the last event, and the state entered last, from which it was made.
+    fn transition(&self, _program: &E) -> Option<Fingerprint> {
+        None
+    }
+
+    /// Returns the number of branches that are known and not explored.
+    fn open(&self) -> u64 {
+        0
+    }
+
     /// Returns the number of distinct states met so far, if equal states are merged.
     fn states(&self) -> Option<u64> {
+        None
+    }
+
+    /// Returns the probability that a state was taken for another one so far, if it is known.
+    fn miss(&self) -> Option<f64> {
         None
     }
 
@@ -245,6 +262,10 @@ pub struct Progress {
     pub done: Option<f64>,
     /// The estimated number of executions, if there is an estimate.
     pub estimate: Option<Estimate>,
+    /// The number of branches that are known and not explored, where states are merged.
+    pub open: u64,
+    /// The probability that a state was taken for another one so far, where states are merged.
+    pub miss: Option<f64>,
 }
 
 /// Greatest number of steps between two checks of the limits.
@@ -271,9 +292,11 @@ pub(crate) fn drive<E: Execution, P: Policy<E>>(
         budget: Budget::new(limits),
         ledger: Ledger::new(limits, *goal, P::UNIQUE, P::MERGES, P::EVERY_TRACE),
         asleep: &start.asleep,
+        goes_on: start.goes_on,
         watch: *watch,
         cut: 0,
     };
+    driver.ledger.wanted = start.wanted;
     // A step that is broken off ends the search. Others, before it and after it, are made again,
     // and must not be broken off.
     program.break_off_long_steps(true);
@@ -294,6 +317,8 @@ struct Driver<'a, 'w> {
     cut: u64,
     /// The processes that sleep at the start.
     asleep: &'a [ProcessId],
+    /// Whether another search has recorded what happened before the start.
+    goes_on: bool,
     watch: &'a mut Watch<'w>,
 }
 
@@ -314,7 +339,10 @@ impl Driver<'_, '_> {
         if is_broken_off(program.initial_mishaps()) {
             return self.broken_off();
         }
-        let before = self.start(program);
+        let before = match self.goes_on {
+            true => program.whole().len(),
+            false => self.start(program),
+        };
         policy.enter(program);
         for &process in self.asleep {
             policy.put_to_sleep(program, process);
@@ -330,7 +358,7 @@ impl Driver<'_, '_> {
             if pace.is_over()
                 && let ControlFlow::Break(bound) = {
                     self.ledger.found.counts.states = policy.states();
-                    self.look(policy.progress())
+                    self.look(policy.progress(), policy.open(), policy.miss())
                 }
             {
                 return self.break_off(bound);
@@ -375,7 +403,8 @@ impl Driver<'_, '_> {
                         return self.broken_off();
                     }
                     if failed {
-                        self.ledger.mishaps(program, before + depth);
+                        let key = policy.transition(program);
+                        self.ledger.mishaps(program, before + depth, key);
                     }
                     depth += 1;
                     if looks {
@@ -447,7 +476,7 @@ impl Driver<'_, '_> {
                 hasher.push(event, program.processes());
             }
             if !event.mishaps.is_empty() {
-                self.ledger.mishaps(program, at);
+                self.ledger.mishaps(program, at, None);
             }
         }
         whole.len()
@@ -473,8 +502,17 @@ impl Driver<'_, '_> {
         self.budget.may_step(counts.steps)
     }
 
-    fn look(&mut self, done: Option<f64>) -> ControlFlow<Bound> {
-        self.budget.look_at(self.ledger.counts(), done, self.watch)
+    fn look(&mut self, done: Option<f64>, open: u64, miss: Option<f64>) -> ControlFlow<Bound> {
+        let counts = self.ledger.counts();
+        let watch = &mut *self.watch;
+        let watch = &mut |progress: &Progress| {
+            watch(&Progress {
+                open,
+                miss,
+                ..*progress
+            })
+        };
+        self.budget.look_at(counts, done, watch)
     }
 }
 

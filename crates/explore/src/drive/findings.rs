@@ -286,6 +286,30 @@ pub(crate) struct Ledger<'a> {
     pub found: Findings,
     /// Whether nothing more needs to be found.
     pub certain: bool,
+    /// What is known to be there.
+    pub wanted: Option<Wanted>,
+}
+
+/// What another search has found.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted {
+    /// The number of failures, of one each site.
+    pub sites: usize,
+    /// Whether there is a deadlock.
+    pub deadlock: bool,
+    /// The number of final states to show.
+    pub finals: usize,
+}
+
+impl Wanted {
+    /// All of what some findings show.
+    pub fn of(found: &Findings) -> Self {
+        Self {
+            sites: found.failures.len(),
+            deadlock: found.deadlock.is_some(),
+            finals: found.finals.len(),
+        }
+    }
 }
 
 impl<'a> Ledger<'a> {
@@ -304,6 +328,7 @@ impl<'a> Ledger<'a> {
             hasher: (!unique).then(TraceHasher::default),
             found: Findings::none(unique),
             certain: false,
+            wanted: None,
         }
     }
 
@@ -344,8 +369,14 @@ impl<'a> Ledger<'a> {
 
     /// Records the mishaps of the event at a position of the whole run. It counts as one failing
     /// event, however many of its claims fail.
-    pub fn mishaps<E: Execution>(&mut self, program: &E, at: usize) {
-        let key = self.event_fingerprint(program, at);
+    /// Where states are merged, `transition` stands for it.
+    pub fn mishaps<E: Execution>(
+        &mut self,
+        program: &E,
+        at: usize,
+        transition: Option<Fingerprint>,
+    ) {
+        let key = transition.unwrap_or_else(|| self.event_fingerprint(program, at));
         if self.found.seen.failed.contains(&key) {
             return;
         }
@@ -404,7 +435,16 @@ impl<'a> Ledger<'a> {
             .failures
             .iter()
             .any(|found| found.mishap.is_some_and(|known| known.site == mishap.site));
-        let run = program.whole();
+        let mut run = program.whole();
+        // The other side of a data race belongs to the past of the failure, and to no other order.
+        let mut ordered = Vec::new();
+        if let Past::Of(at) = past
+            && let Some(other) = run[at].races_with
+        {
+            ordered.extend_from_slice(&run[..=at]);
+            ordered[at].joined.push(other);
+            run = &ordered;
+        }
         let past = match past {
             // If states are merged, only the event itself can have a false `assume`.
             Past::Of(at) if known && self.merges => vec![at],
@@ -463,6 +503,16 @@ impl<'a> Ledger<'a> {
 
     fn violated(&mut self, kind: Kind) {
         self.certain |= self.goal.stops_at(kind);
+        self.look_for_wanted();
+    }
+
+    /// Ends the search if all that is known to be there has been found.
+    fn look_for_wanted(&mut self) {
+        self.certain |= self.wanted.is_some_and(|wanted| {
+            self.found.failures.len() >= wanted.sites
+                && self.found.deadlock.is_some() >= wanted.deadlock
+                && self.found.finals.len() >= wanted.finals
+        });
     }
 
     /// Records the end of a run.
@@ -535,6 +585,7 @@ impl<'a> Ledger<'a> {
             found.finals.push(here(program, None));
             found.seen.finals.push(observation);
             self.certain |= found.finals.len() == 2 && self.goal.stops_at(Kind::Nondeterminism);
+            self.look_for_wanted();
         }
         broken
     }

@@ -10,5 +10,7 @@ pub(crate) mod pace;
 pub(crate) mod parallel;
 pub(crate) mod prints;
 pub(crate) mod search;
+pub(crate) mod share;
+pub(crate) mod states;
 pub(crate) mod suffix;
 pub(crate) mod table;

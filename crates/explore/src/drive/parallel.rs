@@ -85,8 +85,27 @@ impl Parts {
         Self::at_least(PARTS, program, search)
     }
 
+    /// A search with no parts yet: those of a checkpoint are added.
+    pub fn none(search: Search<Stateless>) -> Self {
+        Self {
+            found: Findings::none(search.algorithm != Stateless::Naive),
+            search,
+            left: Vec::new(),
+            most_steps: None,
+        }
+    }
+
+    /// The same, for a program that is used afterwards.
+    pub fn of<E: Execution>(program: &mut E, search: Search<Stateless>) -> Self {
+        Self::cut(PARTS, program, search)
+    }
+
     /// Cuts it into at least this many parts that have more than one run, if there are so many.
-    pub fn at_least<E: Execution>(parts: usize, program: E, search: Search<Stateless>) -> Self {
+    pub fn at_least<E: Execution>(parts: usize, mut program: E, search: Search<Stateless>) -> Self {
+        Self::cut(parts, &mut program, search)
+    }
+
+    fn cut<E: Execution>(parts: usize, program: &mut E, search: Search<Stateless>) -> Self {
         let naive = search.algorithm == Stateless::Naive;
         let cut = cut(program, parts, !naive, &search.limits);
         let mut found = Findings::none(!naive);
@@ -102,10 +121,10 @@ impl Parts {
     }
 
     /// Whether the parts that are left are parts of this program.
-    pub fn fit<E: Execution>(&self, mut program: E) -> Result<(), StepError> {
-        let mut rest = Suffix::new(&mut program);
+    pub fn fit<E: Execution>(&self, program: &mut E) -> Result<(), StepError> {
+        let mut rest = Suffix::new(program);
         self.left.iter().try_for_each(|part| {
-            rest.start_after(&part.prefix)?;
+            rest.start_after(&part.prefix, true)?;
             let ready = |path| {
                 let process = rest.processes().find(path);
                 process.is_some_and(|process| rest.status(process) == Status::Ready)
@@ -159,6 +178,56 @@ impl Parts {
         O: Observer<E> + Send,
     {
         self.run_all(workers, watch, observers, After::MayGoOn)
+    }
+
+    /// Explores the parts that are left one after the other, in this thread, for a program that
+    /// cannot be given to another one. If a step panics, nothing is lost but the current part.
+    pub fn run_here<E: Execution>(
+        &mut self,
+        program: &mut E,
+        watch: &mut Watch<'_>,
+        every: Duration,
+        save: &mut dyn FnMut(&Parts, &E),
+    ) -> Findings {
+        let limits = self.search.limits.clone();
+        let budget = Budget::new(&limits);
+        let (already, goal) = (self.found.elapsed, self.search.goal);
+        let desk = Desk::new(self, budget, 1);
+        let mut done: Vec<Option<(Findings, ())>> = self.left.iter().map(|_| None).collect();
+        let (mut start, mut saved) = (Start::default(), Instant::now());
+        for at in 0..self.left.len() {
+            if let Some(bound) = desk.spent() {
+                desk.stop(bound);
+                break;
+            }
+            let looked = &done;
+            let mut look = |progress: &Progress| {
+                desk.slots[0].set(&progress.counts);
+                let elapsed = already + budget.elapsed();
+                let parts = self.left.iter().zip(looked.iter().map(executions));
+                let reached = desk.reached().map_or(budget.time(), ControlFlow::Break);
+                let asked = || watch(&desk.progress(parts, elapsed));
+                match reached.break_value().or_else(|| asked().break_value()) {
+                    Some(bound) => {
+                        desk.stop(bound);
+                        ControlFlow::Break(Bound::Interrupted)
+                    }
+                    None => ControlFlow::Continue(()),
+                }
+            };
+            let found = desk.explore((&mut *program, &mut start), at, &mut look, &mut ());
+            desk.add(0, &found.counts);
+            done[at] = Some((found, ()));
+            if certain(&done, at, goal) || desk.stopped_by().is_some() {
+                break;
+            }
+            if saved.elapsed() >= every {
+                save(&self.so_far(&done, already + budget.elapsed()), program);
+                saved = Instant::now();
+            }
+        }
+        let stopped_by = desk.close(&budget, watch);
+        self.conclude(done, stopped_by, &budget, &After::MayGoOn).0
     }
 
     fn run_all<E, O>(
@@ -216,21 +285,26 @@ impl Parts {
                     (saver.save)(&self.so_far(&done, elapsed));
                     (saved, unsaved) = (Instant::now(), false);
                 }
-                let result = |done: &Option<(Findings, O)>| match done {
-                    Some((found, _)) if !found.broken_off => Some(found.counts.executions),
-                    _ => None,
-                };
-                let parts = self.left.iter().zip(done.iter().map(result));
+                let parts = self.left.iter().zip(done.iter().map(executions));
                 if let ControlFlow::Break(bound) = watch(&desk.progress(parts, elapsed)) {
                     desk.stop(bound);
                 }
             }
         });
-        // The workers may have known of the limit first.
-        let broken = desk.stopped_by().is_none() && desk.broken.load(Ordering::Relaxed);
-        let broken = broken.then(|| budget.why_broken(desk.before, watch));
-        let stopped_by = desk.stopped_by().or(broken);
-        let mut result = self.gather(done, &after);
+        let stopped_by = desk.close(&budget, watch);
+        self.conclude(done, stopped_by, &budget, &after)
+    }
+
+    /// Puts the results of parts together, and says why the search has ended.
+    fn conclude<O>(
+        &mut self,
+        done: Vec<Option<(Findings, O)>>,
+        stopped_by: Option<Bound>,
+        budget: &Budget<'_>,
+        after: &After<'_, '_>,
+    ) -> (Findings, Vec<O>) {
+        let (already, goal) = (self.found.elapsed, self.search.goal);
+        let mut result = self.gather(done, after);
         let (findings, _) = &mut result;
         if let Some(bound) = stopped_by {
             findings.bound(bound);
@@ -312,6 +386,14 @@ enum After<'a, 's> {
     Saved(&'a mut Saver<'s>),
 }
 
+/// The number of executions of a part, if it is finished.
+fn executions<O>(done: &Option<(Findings, O)>) -> Option<u64> {
+    match done {
+        Some((found, _)) if !found.broken_off => Some(found.counts.executions),
+        _ => None,
+    }
+}
+
 /// Whether the findings of a part, alone or together with another one, make the verdict certain.
 fn certain<O>(done: &[Option<(Findings, O)>], at: usize, goal: Goal) -> bool {
     let finals = |part: &Option<(Findings, O)>| match part {
@@ -344,12 +426,6 @@ impl Slot {
         self.blocked.store(counts.blocked, Ordering::Relaxed);
         self.steps.store(counts.steps, Ordering::Relaxed);
     }
-}
-
-/// What a worker works with, part after part.
-struct Workplace<E> {
-    program: E,
-    start: Start,
 }
 
 /// The state that workers share.
@@ -427,6 +503,8 @@ impl<'a> Desk<'a> {
             elapsed,
             done: estimate.map(|all| executions as f64 / all.executions),
             estimate,
+            open: 0,
+            miss: None,
         }
     }
 
@@ -455,11 +533,8 @@ impl<'a> Desk<'a> {
         O: Observer<E>,
     {
         let _foreign = foreign_memory();
-        let mut workplace = Workplace {
-            program: programs(),
-            start: Start::default(),
-        };
-        if is_broken_off(workplace.program.initial_mishaps()) {
+        let (mut program, mut start) = (programs(), Start::default());
+        if is_broken_off(program.initial_mishaps()) {
             self.broken.store(true, Ordering::Relaxed);
             return;
         }
@@ -488,24 +563,37 @@ impl<'a> Desk<'a> {
                     false => ControlFlow::Continue(()),
                 }
             };
-            let found = self.explore(&mut workplace, at, &mut watch, &mut observer);
-            slot.set(&Counts::default());
-            let all = &self.slots[self.slots.len() - 1];
-            all.executions
-                .fetch_add(found.counts.executions, Ordering::Relaxed);
-            all.blocked
-                .fetch_add(found.counts.blocked, Ordering::Relaxed);
-            all.steps.fetch_add(found.counts.steps, Ordering::Relaxed);
+            let with = (&mut program, &mut start);
+            let found = self.explore(with, at, &mut watch, &mut observer);
+            self.add(worker, &found.counts);
             if results.send((at, found, observer)).is_err() {
                 return;
             }
         }
     }
 
+    /// A worker has left a part.
+    fn add(&self, worker: usize, counts: &Counts) {
+        self.slots[worker].set(&Counts::default());
+        let all = &self.slots[self.slots.len() - 1];
+        all.executions
+            .fetch_add(counts.executions, Ordering::Relaxed);
+        all.blocked.fetch_add(counts.blocked, Ordering::Relaxed);
+        all.steps.fetch_add(counts.steps, Ordering::Relaxed);
+    }
+
+    /// Why the search was stopped, when all workers have left.
+    fn close(self, budget: &Budget<'_>, watch: &mut Watch<'_>) -> Option<Bound> {
+        // The workers may have known of the limit first.
+        let broken = self.stopped_by().is_none() && self.broken.load(Ordering::Relaxed);
+        let broken = broken.then(|| budget.why_broken(self.before, watch));
+        self.stopped_by().or(broken)
+    }
+
     /// Explores one part.
     fn explore<E, O>(
         &self,
-        workplace: &mut Workplace<E>,
+        (program, start): (&mut E, &mut Start),
         at: usize,
         watch: &mut Watch<'_>,
         observer: &mut O,
@@ -514,10 +602,9 @@ impl<'a> Desk<'a> {
         E: Execution,
         O: Observer<E>,
     {
-        let Workplace { program, start } = workplace;
         let mut rest = Suffix::new(program);
         let part = &self.parts[at];
-        let made = rest.start_after(&part.prefix);
+        let made = rest.start_after(&part.prefix, true);
         made.expect("a part of this program");
         let find = |path| {
             rest.processes()
@@ -582,7 +669,7 @@ impl<'a> Desk<'a> {
 /// allocated it, as the parent thread does for what it passes to a new one. So small vectors of two
 /// workers, written at each step, may share a cache line: two workers on writers(10) then took 1.2
 /// to 2.5 times the CPU time.
-fn foreign_memory() -> Vec<Vec<u8>> {
+pub(super) fn foreign_memory() -> Vec<Vec<u8>> {
     let sizes = (1..=64).map(|k| 16 * k);
     sizes
         .flat_map(|size| (0..8).map(move |_| Vec::with_capacity(size)))

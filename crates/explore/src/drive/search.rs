@@ -7,7 +7,7 @@
 use mazurka_core::{Execution, Limits, ProcessId};
 
 use super::driver::{Goal, Observer, Policy, Watch, drive};
-use super::findings::Findings;
+use super::findings::{Findings, Wanted};
 
 /// A request for a search.
 ///
@@ -95,4 +95,8 @@ pub(crate) struct Start {
     pub asleep: Vec<ProcessId>,
     /// The width of sets to try first; afterwards the one that was needed.
     pub width: usize,
+    /// Whether another search has recorded what happened before the start.
+    pub goes_on: bool,
+    /// What is known to be there: the search ends when all of it is found.
+    pub wanted: Option<Wanted>,
 }

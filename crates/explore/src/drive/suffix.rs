@@ -8,8 +8,8 @@
 //! only, so that there is one copy of them in the binary for each kind of program.
 
 use mazurka_core::{
-    Access, Blocker, Claims, Event, Execution, Fingerprint, Mishap, ProcessId, ProcessTable,
-    Promises, Schedule, Status, StepError, Wait,
+    Access, Blocker, Claims, Event, Execution, Fairness, Fingerprint, Mishap, ProcessId,
+    ProcessTable, Promises, Schedule, Semantics, Status, StepError, Temporal, Wait,
 };
 
 use crate::drive::driver::{Observer, RacingStep, ReversedRace};
@@ -73,10 +73,10 @@ impl<'a, E: Execution> Suffix<'a, E> {
 
     /// Makes it the rest after a schedule. Returns the error of the first step that is not
     /// possible.
-    pub fn start_after(&mut self, prefix: &Schedule) -> Result<(), StepError> {
+    /// Whether ends are [separate](Execution::separate_ends) is up to the engine.
+    pub fn start_after(&mut self, prefix: &Schedule, separate: bool) -> Result<(), StepError> {
         self.program.back_to(0);
-        // All engines that explore parts ask for it.
-        self.program.separate_ends(true);
+        self.program.separate_ends(separate);
         for step in &prefix.0 {
             let process = self.program.processes().find(&step.process);
             let process = process.ok_or(StepError::NotReady)?;
@@ -99,6 +99,75 @@ impl<E: Execution> Promises for Suffix<'_, E> {
 
     fn blocker(&self, process: ProcessId) -> Blocker {
         self.program.blocker(process)
+    }
+
+    #[inline(always)]
+    fn interferes(&self, process: ProcessId, claims: &[Access], waits: bool) -> bool {
+        self.program.interferes(process, claims, waits)
+    }
+
+    #[inline(always)]
+    fn may_put_off(&self, process: ProcessId) -> bool {
+        self.program.may_put_off(process)
+    }
+}
+
+impl<E: Semantics> Semantics for Suffix<'_, E> {
+    type State = E::State;
+
+    fn state(&self) -> E::State {
+        self.program.state()
+    }
+
+    fn fingerprint(&self) -> Fingerprint {
+        self.program.fingerprint()
+    }
+
+    fn cells(&self) -> usize {
+        self.program.cells()
+    }
+
+    #[inline(always)]
+    fn cell(&self, cell: usize) -> Fingerprint {
+        self.program.cell(cell)
+    }
+
+    #[inline(always)]
+    fn process(&self, process: ProcessId) -> Fingerprint {
+        self.program.process(process)
+    }
+
+    fn sums_say_all(&self) -> bool {
+        self.program.sums_say_all()
+    }
+
+    fn covers(&self, other: &E::State) -> bool {
+        self.program.covers(other)
+    }
+
+    fn may_repeat(&self) -> bool {
+        self.program.may_repeat()
+    }
+
+    fn is_endless(&self, process: ProcessId) -> bool {
+        self.program.is_endless(process)
+    }
+
+    fn fairness(&self) -> Fairness {
+        self.program.fairness()
+    }
+
+    fn temporal(&self) -> &[Temporal] {
+        self.program.temporal()
+    }
+
+    fn holds(&self, condition: usize) -> Option<bool> {
+        self.program.holds(condition)
+    }
+
+    fn restore(&mut self, state: &E::State) {
+        self.program.restore(state);
+        self.before = 0;
     }
 }
 

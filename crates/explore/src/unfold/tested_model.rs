@@ -191,7 +191,7 @@ impl<'a, 'w, E: Execution> TestedModel<'a, 'w, E> {
         self.model
             .learn(program, event, marking, outcomes.is_empty());
         if !event.mishaps.is_empty() {
-            self.session.ledger.mishaps(program, depth);
+            self.session.ledger.mishaps(program, depth, None);
         }
         ControlFlow::Continue(())
     }

@@ -32,21 +32,33 @@ pub(crate) fn analyse(code: &mut Code, indices: &FxHashMap<u32, Index>) {
         .collect();
     code.quick = vec![None; code.ops.len()];
     let channels = channels(code);
+    let has_ghosts = !code.program.ghosts.is_empty();
+    let assumes = code.ops.contains(&Op::Assume);
+    let some_put_off = (0..code.ops.len() as u32).any(|pc| puts_off(code, pc, assumes));
     for (pc, step) in marks {
-        let mut walk = Walk {
-            code,
-            indices,
-            seen: FxHashMap::default(),
-            bodies: FxHashMap::default(),
-            claims: Vec::new(),
-            blockers: Vec::new(),
-            late: false,
-            lost: false,
-            ghosts: !code.program.ghosts.is_empty(),
-            channels: &channels,
-            touched: Vec::new(),
+        let walk = |into_calls| {
+            let mut walk = Walk {
+                code,
+                indices,
+                seen: FxHashMap::default(),
+                bodies: FxHashMap::default(),
+                claims: Vec::new(),
+                blockers: Vec::new(),
+                late: false,
+                lost: false,
+                into_calls,
+                channels: &channels,
+                touched: Vec::new(),
+            };
+            walk.from(pc);
+            walk
         };
-        walk.from(pc);
+        // Local work behind a `return` matters here, too.
+        let put_off = some_put_off && {
+            let walk = walk(true);
+            walk.lost || walk.seen.keys().any(|at| puts_off(code, at.pc, assumes))
+        };
+        let mut walk = walk(has_ghosts);
         let waits = walk.waits(pc);
         let joins = walk.joins();
         let ends = walk.ends();
@@ -86,7 +98,22 @@ pub(crate) fn analyse(code: &mut Code, indices: &FxHashMap<u32, Index>) {
         info.waits = waits;
         info.wait = wait;
         info.joins = joins;
+        info.puts_off = put_off;
         info.ends = ends;
+    }
+}
+
+/// Whether an instruction may close a cycle of states, or may discard a run. The control of a
+/// process comes back to where it was only by a jump back: recursion alone leaves it deeper. What
+/// is started runs to its first mark in the same step, and may meet an `assume` there.
+fn puts_off(code: &Code, pc: u32, assumes: bool) -> bool {
+    match code.ops[pc as usize] {
+        Op::Assume => true,
+        Op::SpawnBlock(_) | Op::SpawnCall(_) => assumes,
+        Op::Jump(to) | Op::JumpIfFalse(to) | Op::JumpUnlessLess { to, .. } => {
+            code.may_loop && to <= pc
+        }
+        _ => false,
     }
 }
 
@@ -286,9 +313,9 @@ struct Walk<'a> {
     late: bool,
     /// Whether some call was not followed.
     lost: bool,
-    /// Whether there are ghosts, which belong to the step before them, whatever procedure that is
-    /// in.
-    ghosts: bool,
+    /// Whether calls and returns are followed to the next mark: if there are ghosts, which belong
+    /// to the step before them, whatever procedure that is in.
+    into_calls: bool,
     channels: &'a [ChannelCells],
     /// The channels that it may touch, each with the index in `Code::ends` of the send or receive
     /// that does, if one does.
@@ -401,7 +428,7 @@ impl Walk<'_> {
             Op::SpawnBlock(_) | Op::SpawnCall(_) => {}
             // A body starts with marks of its own: unless they are swallowed, the step ends here,
             // but for ghosts before the first mark.
-            Op::Call(_) if !self.ghosts && !at.open && !at.merged && at.atomic == 0 => return,
+            Op::Call(_) if !self.into_calls && !at.open && !at.merged && at.atomic == 0 => return,
             Op::Call(procedure) if !self.follows(procedure, &at) => {
                 self.lost = true;
                 let body = self.body(procedure);
@@ -416,7 +443,7 @@ impl Walk<'_> {
                 // The step leaves the procedure it began in: what follows is local work, and
                 // ghosts, of any caller.
                 None => {
-                    if self.ghosts {
+                    if self.into_calls {
                         at.left = true;
                         self.leave(pc, at, Before { changed, outcome }, work);
                     }

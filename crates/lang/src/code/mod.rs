@@ -20,6 +20,7 @@ pub(crate) mod fault;
 pub mod flat;
 pub(crate) mod ghosts;
 pub(crate) mod history;
+mod interference;
 mod liveness;
 mod loops;
 pub(crate) mod numbers;
@@ -42,6 +43,7 @@ pub use covers::Cover;
 pub use refines::VariablePart;
 
 use crate::check::hir::{self, Type};
+use crate::code::interference::Interference;
 use crate::code::liveness::Live;
 use crate::code::quick::Quick;
 use crate::code::reach::Reach;
@@ -257,6 +259,8 @@ pub(crate) struct StepInfo {
     pub wait: Wait,
     /// Whether it may wait for the end of a process.
     pub joins: bool,
+    /// Whether it may go back in a loop that may never end, or may meet a false `assume`.
+    pub puts_off: bool,
     /// If it touches channels: what it claims where sends and receives claim different ends.
     pub ends: Option<Box<Ends>>,
     pub span: Span,
@@ -406,6 +410,7 @@ pub struct Code {
     pub(crate) begins: Vec<(u32, bool)>,
     pub(crate) live: Live,
     pub(crate) reach: OnceLock<Reach>,
+    pub(crate) interference: OnceLock<Interference>,
     pub(crate) quiet: [OnceLock<Vec<bool>>; 2],
     /// Which runs without an end count.
     pub fairness: Fairness,
@@ -515,6 +520,13 @@ impl Code {
     /// What can still be touched from each place on.
     pub(crate) fn reach(&self) -> &Reach {
         self.reach.get_or_init(|| reach::analyse(self))
+    }
+
+    /// The same as sets of cells.
+    #[inline]
+    pub(crate) fn interference(&self) -> &Interference {
+        self.interference
+            .get_or_init(|| interference::analyse(self))
     }
 
     /// Whether only local work is left of the step at an instruction: with an `assume` or without.

@@ -13,7 +13,7 @@ use mazurka_core::{Access, AccessKind, Claims, add_claim};
 use crate::code::{Code, Op, Range};
 
 /// With more different accesses than this, a process that can go on reaches everything.
-const MOST_ACCESSES: usize = 128;
+const MOST_ACCESSES: usize = 1024;
 
 /// The accesses that are reached from each place where a process can rest or return to.
 #[derive(Clone, Debug, Default)]
@@ -181,14 +181,14 @@ mod tests {
 
     #[test]
     fn in_a_large_program_everything_is_reached() {
-        let names: Vec<String> = (0..200).map(|n| format!("x{n}")).collect();
+        let names: Vec<String> = (0..1100).map(|n| format!("x{n}")).collect();
         let writes: Vec<String> = names.iter().map(|name| format!("{name} := 1")).collect();
         let source = format!(
             "var {}: int = 0 process {{ {} }}",
             names.join(", "),
             writes.join("; ")
         );
-        assert_eq!(reached(&source), [1; 200]);
+        assert_eq!(reached(&source), [1; 1100]);
     }
 
     #[test]

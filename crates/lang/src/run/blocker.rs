@@ -1,6 +1,6 @@
 //! What a process waits for.
 
-use mazurka_core::{Blocker, Execution, ProcessId, ProcessTable, Status, Wait};
+use mazurka_core::{Blocker, Claims, Execution, ProcessId, ProcessTable, Status, Wait};
 
 use crate::Machine;
 use crate::code::{Code, Joins, Op};
@@ -9,7 +9,11 @@ use crate::run::{Obstacle, Piece, Plain, peek};
 
 impl Machine {
     pub(crate) fn blocker_of(&self, process: ProcessId) -> Blocker {
-        let joins = self.wait(process) == Wait::Process;
+        let wait = self.wait(process);
+        if wait == Wait::Lock {
+            return self.holder(process);
+        }
+        let joins = wait == Wait::Process;
         let Some(Obstacle::Blocked { at: pc, .. }) = self.obstacle(process) else {
             return Blocker::Anything;
         };
@@ -21,6 +25,18 @@ impl Machine {
             _ => None,
         };
         child.map_or(Blocker::Anything, Blocker::Process)
+    }
+
+    /// Who holds the lock that is all that the next step of a process waits for.
+    fn holder(&self, process: ProcessId) -> Blocker {
+        let mut claims = Claims::new();
+        self.claims(process, &mut claims);
+        let lock = claims.first().map(|claim| claim.first as usize);
+        let owner = lock.and_then(|lock| self.state.cells.get(lock)).copied();
+        match owner {
+            Some(owner) if owner > 0 => Blocker::Process(ProcessId(owner as u32 - 1)),
+            _ => Blocker::Claims,
+        }
     }
 
     /// The process that the `join` at a place waits for.

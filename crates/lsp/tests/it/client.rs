@@ -43,8 +43,13 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The programs in these folders of the repository.
+/// The `.maz` programs in these folders of the repository.
 pub fn programs(folders: &[&str]) -> Vec<(String, String)> {
+    files(folders, "maz")
+}
+
+/// The files in these folders of the repository whose names have this ending.
+pub fn files(folders: &[&str], ending: &str) -> Vec<(String, String)> {
     let mut pending: Vec<PathBuf> = folders.iter().map(|name| root().join(name)).collect();
     let mut found = Vec::new();
     while let Some(folder) = pending.pop() {
@@ -53,7 +58,9 @@ pub fn programs(folders: &[&str]) -> Vec<(String, String)> {
             let name = path.to_str().expect("UTF-8").to_owned();
             match path.extension().and_then(|ending| ending.to_str()) {
                 None if path.is_dir() => pending.push(path),
-                Some("maz") => found.push((name, fs::read_to_string(&path).expect("a text"))),
+                Some(known) if known == ending => {
+                    found.push((name, fs::read_to_string(&path).expect("a text")));
+                }
                 _ => {}
             }
         }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::client::{Client, position, programs, uri};
+use crate::client::{Client, files, position, programs, uri};
 
 /// Whether one range is within another.
 fn within(inner: &Value, outer: &Value) -> bool {
@@ -131,4 +131,50 @@ fn mistakes_have_the_codes_that_the_files_are_named_by() {
         assert!(told.contains(&&json!(code)), "{path}: {told:?}");
         client.close(&uri(&path));
     }
+}
+
+/// Actors have everything but renaming, layout and hints of steps.
+#[test]
+fn all_programs_of_actors_are_answered_about() {
+    let mut client = Client::new();
+    let all = files(&["corpus/abs"], "abs");
+    assert!(all.len() >= 16);
+    let mut found = 0;
+    for (path, text) in &all {
+        let file = &uri(path);
+        let told = client.open(file, text);
+        let errors: Vec<&Value> = told.iter().filter(|one| one["severity"] == 1).collect();
+        assert!(errors.is_empty(), "{path}: {errors:?}");
+        let range = json!({ "start": position(0, 0), "end": position(9999, 0) });
+        let whole = json!({ "textDocument": { "uri": file }, "range": range,
+            "options": { "tabSize": 2, "insertSpaces": true } });
+        for method in ["codeLens", "formatting", "inlayHint"] {
+            client.request(&format!("textDocument/{method}"), whole.clone());
+        }
+        let outline = client.request("textDocument/documentSymbol", whole.clone());
+        assert_eq!(outline[0]["detail"], "module", "{path}");
+        is_outline(&outline);
+        for (line, code) in text.lines().enumerate() {
+            let words = code.match_indices(|c: char| c.is_alphanumeric());
+            for (column, _) in words.step_by(4) {
+                let here = &position(line as u32, code[..column].chars().count() as u32);
+                let declared = client.at("textDocument/definition", file, here);
+                let mentions = client.at("textDocument/references", file, here);
+                let mentions = mentions.as_array().expect("a list").clone();
+                client.at("textDocument/completion", file, here);
+                assert_eq!(declared.is_null(), mentions.is_empty(), "{path}:{line}");
+                if declared.is_null() {
+                    continue;
+                }
+                found += 1;
+                assert!(!client.at("textDocument/hover", file, here).is_null());
+                assert!(mentions.contains(&declared), "{path}:{line}:{column}");
+                let name = named(text, &declared["range"]);
+                let same = |one: &Value| named(text, &one["range"]) == name;
+                assert!(mentions.iter().all(same), "{path}: {name}");
+            }
+        }
+        client.close(file);
+    }
+    assert!(found > 50 * all.len(), "{found}");
 }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::client::{Client, at, position, programs, uri};
+use crate::client::{Client, at, files, position, programs, uri};
 
 /// The byte of a position, as the protocol defines it; the end of what is shorter.
 fn byte(text: &str, line: u32, character: u32) -> usize {
@@ -67,10 +67,12 @@ proptest! {
 
     #[test]
     fn the_server_keeps_up(pick in any::<prop::sample::Index>(), edits in prop::collection::vec(edit(), 1..25)) {
-        let texts = programs(&["examples", "corpus/litmus"]);
-        let (_, text) = &texts[pick.index(texts.len())];
+        let mut texts = programs(&["examples", "corpus"]);
+        texts.extend(files(&["corpus/abs"], "abs"));
+        let (path, text) = &texts[pick.index(texts.len())];
+        let ending = path.rsplit('.').next().unwrap_or("maz");
         let mut client = Client::new();
-        let file = &uri("/models/edited.maz");
+        let file = &uri(&format!("/models/edited.{ending}"));
         let mut text = text.clone();
         client.open(file, &text);
         let mut version = 1;
@@ -98,7 +100,7 @@ proptest! {
         }
         // The same text, opened at once, has the same mistakes.
         let told = client.diagnostics(file, version);
-        let fresh = client.open(&uri("/models/fresh.maz"), &text);
+        let fresh = client.open(&uri(&format!("/models/fresh.{ending}")), &text);
         let places = |all: &[Value]| -> Vec<Value> {
             all.iter().map(|one| json!([one["code"], one["range"], one["message"]])).collect()
         };

@@ -263,7 +263,7 @@ fn what_is_not_known_is_an_error_and_no_end() {
 }
 
 #[test]
-fn actors_have_diagnostics() {
+fn actors_have_diagnostics_and_definitions() {
     let mut client = Client::new();
     let file = uri("/models/one.abs");
     let told = client.open(&file, "module M; { Int x = ; }");
@@ -271,8 +271,11 @@ fn actors_have_diagnostics() {
     client.change(&file, 2, json!([{ "text": "module M; { Int x = 1; }" }]));
     let told = client.diagnostics(&file, 2);
     assert!(told.iter().all(|one| one["severity"] != 1), "{told:?}");
-    assert_eq!(
-        client.at("textDocument/definition", &file, &position(0, 17)),
-        Value::Null
-    );
+    let declared = client.at("textDocument/definition", &file, &position(0, 17));
+    assert_eq!(declared["range"]["start"], position(0, 16));
+    let mut asked = at(&file, &position(0, 17));
+    asked["newName"] = json!("y");
+    let refused = client.try_request("textDocument/rename", asked);
+    let refused = refused.expect_err("names of ABS are not renamed");
+    assert!(refused.message.contains("ABS"), "{refused:?}");
 }

@@ -88,7 +88,7 @@ impl Size {
 
 macro_rules! corpus {
     ($name:literal) => {
-        include_str!(concat!("../../../../corpus/maz/", $name, "/program.maz"))
+        include_str!(concat!("../../programs/", $name, ".maz"))
     };
 }
 

@@ -315,7 +315,21 @@ impl Native {
         for finding in failures.filter(|_| counted.contains(Kind::Failure)) {
             let told = self.tell(&finding.schedule)?;
             let failing = told.witnesses.into_iter();
+            let before = all.len();
             all.extend(failing.filter(|witness| witness.kind == Kind::Failure));
+            // What the search has seen counts, even if the run that is told does not show it.
+            if all.len() == before {
+                let (message, place) = match finding.failure {
+                    Failure::Failed { code, .. } => self.program.explain(code),
+                    _ => ("a failure".to_owned(), None),
+                };
+                let message = format!("{message}, in another order of these steps");
+                all.push(Witness {
+                    message,
+                    place,
+                    ..unexplained(Kind::Failure, vec![told.run])
+                });
+            }
         }
         if let Some(schedule) = deadlock.filter(|_| counted.contains(Kind::Deadlock)) {
             let told = self.tell(schedule)?;

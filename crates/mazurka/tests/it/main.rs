@@ -13,6 +13,7 @@ mod ghosts;
 mod inputs;
 mod limits;
 mod orders;
+mod own_policy;
 mod parallel;
 mod permute;
 mod pictures;

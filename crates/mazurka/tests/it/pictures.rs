@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use mazurka::record::{EndStatus, Ending, GraphEdge, GraphState, Leaf, Run};
+use mazurka::record::{EndStatus, Ending, GraphEdge, Run};
 use mazurka::run::Plan;
+use mazurka::search::Merging;
 use mazurka::{Algorithm, Options, Program, quietly};
 
 /// The programs of the corpus whose values are all known.
@@ -36,8 +37,15 @@ fn options() -> Options {
 fn the_graph_has_the_states_that_the_engine_counts() {
     let mut whole = 0;
     for (name, program) in corpus() {
-        let record = program.explore(Algorithm::Stateful, &options(), &mut quietly());
+        let all = Algorithm::StatefulAs(Merging {
+            reduced: false,
+            ..Merging::default()
+        });
+        let record = program.explore(all, &options(), &mut quietly());
         let record = record.expect("an exploration");
+        let few = program.explore(Algorithm::Stateful, &options(), &mut quietly());
+        let few = few.expect("an exploration");
+        assert!(few.counts.states <= record.counts.states, "{name}");
         let (again, graph) = program.explore_states(&options(), &mut quietly());
         assert_eq!(again.counts.states, record.counts.states, "{name}");
         assert_eq!(again.verdict, record.verdict, "{name}");
@@ -45,12 +53,8 @@ fn the_graph_has_the_states_that_the_engine_counts() {
         let counted = record.counts.states.expect("it merges states") as usize;
         match record.scope.exhaustive && counted <= 200 {
             true => {
-                // Sleep sets may spare the engine states that are discarded, and no others.
-                let discarded = |state: &&GraphState| state.mark == Some(Leaf::Discarded);
-                let discarded = graph.states.iter().filter(discarded).count();
-                let least = graph.states.len() - discarded;
-                let right = (least..=graph.states.len()).contains(&counted);
-                assert!(right && !cut, "{name}: {counted} of {}", graph.states.len());
+                assert_eq!(counted, graph.states.len(), "{name}");
+                assert!(!cut, "{name}");
                 whole += 1;
             }
             false => assert!(graph.states.len() <= 200, "{name}"),

@@ -304,8 +304,31 @@ fn the_library_knows_no_terminal() {
         assert!(!used.contains_key(name), "the library uses {name}");
     }
     assert_eq!(dependencies("lsp"), ["mazurka"]);
-    let cli = ["mazurka", "mazurka-lsp", "mazurka-report"];
-    assert_eq!(dependencies("cli"), cli);
+    assert_eq!(dependencies("cli"), ["mazurka", "mazurka-report"]);
+}
+
+#[test]
+fn the_default_build_has_no_server() {
+    let cli = fs::read_to_string(root().join("crates/cli/Cargo.toml")).expect("a manifest");
+    let manifest: toml::Table = cli.parse().expect("TOML");
+    // What a browser has no use for.
+    let native = &manifest["target"]["cfg(not(target_family = \"wasm\"))"]["dependencies"];
+    let native = native.as_table().expect("a table");
+    let ours = native.keys().filter(|name| name.starts_with("mazurka"));
+    assert_eq!(ours.collect::<Vec<_>>(), ["mazurka-lsp", "mazurka-serve"]);
+    assert_eq!(native["mazurka-serve"]["optional"].as_bool(), Some(true));
+    let features = manifest["features"].as_table().expect("a table");
+    assert!(!features.contains_key("default"));
+    assert_eq!(dependencies("serve"), [""; 0]);
+    // No file of the page is made of WebAssembly or comes from elsewhere.
+    for (file, text) in files("page", &[".js", ".html", ".css"]) {
+        let vendored = file == "page/editor.js";
+        let elsewhere = ["http://", "https://", "//cdn"]
+            .iter()
+            .any(|word| text.contains(word));
+        assert!(vendored || !elsewhere, "{file} asks another host");
+    }
+    assert!(!root().join("page/mazurka.wasm").exists());
 }
 
 #[test]

@@ -19,6 +19,18 @@ use crate::planted::Planted;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Part(Vec<u32>);
 
+impl Part {
+    /// The part with these ways, as [`ways`](Part::ways) has told them.
+    pub fn new(ways: Vec<u32>) -> Self {
+        Self(ways)
+    }
+
+    /// The way at each choice point.
+    pub fn ways(&self) -> &[u32] {
+        &self.0
+    }
+}
+
 /// What a search does with the first choice points.
 #[derive(Debug, Default)]
 pub(super) struct Cut {

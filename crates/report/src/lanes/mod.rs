@@ -90,6 +90,19 @@ impl Lanes {
         }
     }
 
+    /// One run of one witness, by their numbers from 0; none if there is no such run.
+    pub fn of_witness(record: &Record, witness: usize, run: usize) -> Option<Self> {
+        let evidence = record.witnesses.get(witness)?;
+        let shown = evidence.runs.get(run)?;
+        let notes = explained(record, evidence);
+        let model = record.memory_model.as_deref();
+        Some(Self {
+            heading: Vec::new(),
+            panels: vec![Panel::new("", notes, shown, &[evidence], model)],
+            foot: Vec::new(),
+        })
+    }
+
     /// One run, with everything that is wrong with it.
     pub fn of_run(record: &Record, one: OneRun<'_>) -> Self {
         let file = &record.program.file;

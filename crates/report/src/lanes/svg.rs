@@ -256,9 +256,13 @@ impl Layout {
                 let options = format!("{} {halo}", ink(RACE));
                 text += &words(MARGIN + bend, top + LINE - 3.0, &row.note, &options);
             }
-            for cell in &row.cells {
-                text += &self.cell(cell, top, height);
-            }
+            let cells = row.cells.iter();
+            let cells: String = cells.map(|cell| self.cell(cell, top, height)).collect();
+            // Pages find the steps of a run by these numbers.
+            text += &match row.number {
+                Some(number) => format!("<g data-step=\"{number}\">{}</g>\n", cells.trim_end()),
+                None => cells,
+            };
         }
         text
     }

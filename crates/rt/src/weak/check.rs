@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use mazurka_core::Bound;
 use mazurka_memory::schedule::Schedule;
-use mazurka_memory::{Drawing, Ending, Failure, Memory, Replay, replay_graph};
+use mazurka_memory::{Ending, Failure, Memory, Replay, replay_graph};
 
 use super::inputs;
 use super::program::WeakProgram;
@@ -84,20 +84,18 @@ impl Builder {
     pub(crate) fn check_weakly(
         &self,
         body: Rc<dyn Fn()>,
-        memory: Memory,
-        random: Option<Drawing>,
+        way: &Way,
         about: &About,
     ) -> Result<Summary, Refused> {
-        let mut program = self.weak_program(body, memory);
-        let way = Way {
-            memory,
-            everything: false,
-            compares: false,
-            random,
-        };
-        let explored = self.explore_and_judge(&mut program, &way, about)?;
+        let mut program = self.weak_program(body, way.memory);
+        let explored = self.explore_and_judge(&mut program, way, about)?;
         let drawn = way.random.is_some();
-        Ok(self.weak_summary(&program, memory, &explored, drawn))
+        let summary = self.weak_findings(&program, way.memory, &explored, drawn);
+        let earlier = way.checkpoint.as_ref();
+        Ok(self.say(match earlier {
+            Some(checkpoint) => checkpoint.add_earlier(summary),
+            None => summary,
+        }))
     }
 
     /// Checks that a closure has one result.
@@ -113,10 +111,8 @@ impl Builder {
         program.observe = Some(Rc::new(move || all.number()));
         inputs::compare(&program);
         let way = Way {
-            memory,
-            everything: false,
             compares: true,
-            random: None,
+            ..Way::new(memory)
         };
         let explored = self.explore_and_judge(&mut program, &way, about)?;
         if explored.results.len() > 1 {
@@ -139,10 +135,8 @@ impl Builder {
         let all = results.clone();
         program.observe = Some(Rc::new(move || all.number()));
         let way = Way {
-            memory,
             everything: true,
-            compares: false,
-            random: None,
+            ..Way::new(memory)
         };
         let explored = self.explore_weakly(&mut program, &way).map_err(Refused)?;
         drop(program);
@@ -164,13 +158,24 @@ impl Builder {
         explored: &Explored,
         random: bool,
     ) -> Summary {
+        self.say(self.weak_findings(program, memory, explored, random))
+    }
+
+    /// Summarises what was found.
+    fn weak_findings(
+        &self,
+        program: &WeakProgram,
+        memory: Memory,
+        explored: &Explored,
+        random: bool,
+    ) -> Summary {
         let mut bounds = explored.bounds.clone();
         let drawn = bounds.iter().find_map(|bound| match bound {
             Bound::Sampled(drawn) => Some(*drawn),
             _ => None,
         });
         bounds.retain(|bound| !matches!(bound, Bound::Sampled(_)));
-        self.say(Summary {
+        Summary {
             executions: drawn.unwrap_or(explored.executions),
             blocked: explored.blocked,
             bounds,
@@ -179,7 +184,7 @@ impl Builder {
             memory,
             weak_orderings: false,
             ..program.inner(|inner| Summary::new(inner))
-        })
+        }
     }
 
     /// Runs the execution of a schedule.

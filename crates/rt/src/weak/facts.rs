@@ -32,6 +32,21 @@ pub(super) fn split(replay: &str) -> (&str, &str) {
 
 /// Returns what the search has learned beyond what every search knows, with a semicolon before it.
 pub(super) fn written(program: &WeakProgram) -> String {
+    let mut facts = learned(program);
+    let inputs = program
+        .inner(|inner| crate::inputs::collect(inner))
+        .into_iter();
+    facts.extend(inputs.map(|input| format!("{}={}", input.name, input.value)));
+    let mut text = String::new();
+    for (at, fact) in facts.iter().enumerate() {
+        let between = if at == 0 { "; " } else { " " };
+        let _ = write!(text, "{between}{fact}");
+    }
+    text
+}
+
+/// Returns what the search has learned, without the inputs of the run.
+pub(super) fn learned(program: &WeakProgram) -> Vec<String> {
     let mut facts = Vec::new();
     program.inner(|inner| {
         if inner.spins > program.spins {
@@ -59,15 +74,8 @@ pub(super) fn written(program: &WeakProgram) -> String {
         sites.sort();
         sites.dedup();
         facts.extend(sites.into_iter().map(|site| format!("names={site}")));
-        let inputs = crate::inputs::collect(inner).into_iter();
-        facts.extend(inputs.map(|input| format!("{}={}", input.name, input.value)));
     });
-    let mut text = String::new();
-    for (at, fact) in facts.iter().enumerate() {
-        let between = if at == 0 { "; " } else { " " };
-        let _ = write!(text, "{between}{fact}");
-    }
-    text
+    facts
 }
 
 /// Tells a program what a replay knows.

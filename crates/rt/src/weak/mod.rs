@@ -37,6 +37,7 @@ mod check;
 mod facts;
 mod inputs;
 mod orders;
+mod parts;
 mod program;
 mod readers;
 mod search;
@@ -56,6 +57,7 @@ pub(crate) use inputs::{Question, Questions};
 pub(crate) use orders::Chosen;
 pub use orders::{OrderingPlace, Orderings, orderings};
 pub(crate) use readers::Readers;
+pub(crate) use search::Way;
 use spin::{Round, Seen};
 pub(crate) use tell::split;
 

@@ -416,12 +416,7 @@ impl Builder {
         let advisor = Advisor {
             builder: self,
             program,
-            way: Way {
-                memory,
-                everything: false,
-                compares: false,
-                random: None,
-            },
+            way: Way::new(memory),
             start: Instant::now(),
             searches: 0,
             bounds: Vec::new(),

@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::rc::Rc;
 use std::time::Instant;
 
 use mazurka_core::{Bound, Fingerprint, ProcessId};
@@ -12,9 +13,11 @@ use mazurka_memory::{
 };
 
 use super::inputs::{self, Rivals};
+use super::parts::InParts;
 use super::program::WeakProgram;
 use crate::batches::Met;
 use crate::builder::Builder;
+use crate::checkpoint::Checkpoint;
 use crate::report;
 use crate::simulate::Stop;
 use crate::verdict::end_test;
@@ -51,14 +54,14 @@ pub(crate) struct Explored {
 
 /// Looks at each execution.
 #[derive(Default)]
-struct Watch {
+pub(super) struct Watch {
     /// Whether faults do not end the search.
     everything: bool,
     /// Whether two different results end the search.
     compares: bool,
     /// Whether executions are drawn, and may be met again.
     draws: bool,
-    explored: Explored,
+    pub explored: Explored,
     /// The rounds after which a loop gives up that looked like one that waits for ever.
     rounds: Option<u32>,
     /// Executions whose results are compared for equal inputs.
@@ -74,6 +77,21 @@ pub(crate) struct Way {
     pub compares: bool,
     /// Executions are drawn from here.
     pub random: Option<Drawing>,
+    /// Where it is saved.
+    pub checkpoint: Option<Rc<Checkpoint>>,
+}
+
+impl Way {
+    /// The first fault ends the search.
+    pub fn new(memory: Memory) -> Self {
+        Self {
+            memory,
+            everything: false,
+            compares: false,
+            random: None,
+            checkpoint: None,
+        }
+    }
 }
 
 impl Builder {
@@ -93,9 +111,18 @@ impl Builder {
                 ..Watch::default()
             };
             program.reset();
-            let search = AssertUnwindSafe(|| match &way.random {
-                None => visit(&mut *program, way.memory, &limits, &mut watch),
-                Some(random) => {
+            let search = AssertUnwindSafe(|| match (&way.random, &way.checkpoint) {
+                (None, None) => visit(&mut *program, way.memory, &limits, &mut watch),
+                (None, Some(checkpoint)) => {
+                    let parts = InParts {
+                        memory: way.memory,
+                        checkpoint,
+                        start: Instant::now(),
+                        limits: &limits,
+                    };
+                    parts.visit(program, &mut watch)
+                }
+                (Some(random), _) => {
                     let random = random.clone();
                     sample(&mut *program, way.memory, &limits, random, &mut watch)
                 }
@@ -149,6 +176,16 @@ impl Builder {
 }
 
 impl Watch {
+    /// Forgets what was seen.
+    pub fn forget(&mut self) {
+        *self = Self {
+            everything: self.everything,
+            compares: self.compares,
+            draws: self.draws,
+            ..Self::default()
+        };
+    }
+
     /// Puts together what was seen and what the engine has found.
     fn conclude(self, found: Found) -> Explored {
         let mut explored = self.explored;

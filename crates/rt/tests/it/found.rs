@@ -713,3 +713,32 @@ fn without_room_each_message_meets_a_receiver() {
         assert_eq!(outcomes(memory), expected, "{memory:?}");
     }
 }
+
+/// The other side of a race is none of the steps that the failing one depends on, and yet the run
+/// that shows it needs both.
+#[test]
+#[allow(unsafe_code)]
+fn both_sides_of_a_race_are_shown() {
+    struct Slot(UnsafeCell<u32>, AtomicU32);
+    // SAFETY: not at all: that is what is tested.
+    unsafe impl Sync for Slot {}
+    let apart = || {
+        let slot = Arc::new(Slot(UnsafeCell::new(0), AtomicU32::new(0)));
+        let mine = AtomicU32::new(0);
+        let other = {
+            let slot = slot.clone();
+            thread::spawn(move || {
+                slot.1.load(SeqCst);
+                // SAFETY: as above.
+                slot.0.with_mut(|p| unsafe { *p = 1 });
+            })
+        };
+        mine.load(SeqCst);
+        // SAFETY: as above.
+        slot.0.with_mut(|p| unsafe { *p = 2 });
+        other.join().unwrap();
+    };
+    let panic = catch_unwind(AssertUnwindSafe(|| model(apart))).expect_err("it races");
+    let text = panic.downcast::<String>().expect("a text");
+    assert!(text.contains("data race"), "{text}");
+}

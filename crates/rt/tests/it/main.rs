@@ -2,6 +2,7 @@
 
 mod attribute;
 mod behaviour;
+mod checkpoint;
 mod counts;
 mod crowd;
 mod examples;

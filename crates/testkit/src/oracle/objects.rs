@@ -158,7 +158,7 @@ impl Parser {
             self.expr()?;
             self.need("]")?;
         }
-        Ok(Some((Expr::Num(1 << 30), true)))
+        Ok(Some((Expr::Num(UNBOUNDED), true)))
     }
 
     /// `chan c[n][k]: T`
@@ -360,6 +360,14 @@ impl Compiler {
         Ok(())
     }
 
+    /// Whether there is room in a channel in any case.
+    pub(super) fn is_unbounded(&self, channel: &Place) -> bool {
+        match self.lookup(&channel.name) {
+            Some(Meaning::Object { base, .. }) => self.code.objects[base].count >= UNBOUNDED,
+            _ => false,
+        }
+    }
+
     /// `c ! e`, without the beginning of its step.
     fn send(&mut self, channel: &Place, values: &[Expr]) -> Done {
         for (value, ty) in values.iter().zip(self.message(channel)?) {
@@ -545,6 +553,9 @@ impl Compiler {
         Ok(())
     }
 }
+
+/// The capacity of a channel without one.
+pub(super) const UNBOUNDED: i128 = 1 << 30;
 
 /// The failure of giving back what is not held.
 pub(super) const NOT_HELD: FailureKind = FailureKind::UnlockNotHeld;

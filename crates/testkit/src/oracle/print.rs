@@ -39,7 +39,7 @@ fn print_item(item: &Item, atomic: &[String], out: &mut String) {
         }
         ItemKind::Channel(name, size, capacity, fields) => {
             let capacity = match capacity {
-                Expr::Num(n) if *n >= 1 << 30 => "..".to_owned(),
+                Expr::Num(n) if *n >= super::objects::UNBOUNDED => "..".to_owned(),
                 capacity => expr(capacity),
             };
             let size = sized(size.as_ref());

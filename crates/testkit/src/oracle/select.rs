@@ -4,7 +4,7 @@
 use super::ast::{Alternative, Kind, Op, Stmt, Ty};
 use super::code::Instr;
 use super::compile::{Compiler, Done, Meaning};
-use super::objects::deed_of;
+use super::objects::{Deed, deed_of};
 use super::parse::{Parsed, Parser};
 
 impl Parser {
@@ -94,6 +94,11 @@ impl Compiler {
             return Ok(());
         }
         let (deed, place) = deed_of(operation)?;
+        // There is room in any case, so the index is looked at only if it is chosen.
+        if matches!(deed, Deed::Send(_)) && self.is_unbounded(place) {
+            self.emit(Instr::Push(1));
+            return Ok(());
+        }
         let (base, len) = self.object_at(place)?;
         self.emit(Instr::Possible(deed, base, len));
         Ok(())

@@ -22,6 +22,7 @@ mod planted;
 mod prototype;
 mod quality;
 mod reach;
+mod reduced;
 mod reference;
 mod refine;
 mod same;

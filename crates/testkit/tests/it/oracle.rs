@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use mazurka::{Algorithm, Options, Program, quietly};
 use mazurka_testkit::features::{Feature, Pairs, features};
 use mazurka_testkit::mutate::mutate;
 use mazurka_testkit::oracle::{Answer, Failure, FailureKind, Limits, Truth, judge, parse, print};
@@ -307,4 +308,23 @@ fn a_failure_is_no_way_out_of_a_server() {
             assert_eq!(livelock(&source), expected, "{source}");
         }
     }
+}
+
+/// A send to a channel without a capacity is open in any case: its index is evaluated if it is
+/// taken.
+#[test]
+fn an_alternative_that_is_always_open_is_not_evaluated() {
+    let text = "
+        chan r[2][..4]: int
+        var x: int = 6
+        process { select { r[x] ! 4 |> { skip } [] x > 0 |> { x := 0 } } }
+    ";
+    let truth = truth(text);
+    assert_eq!((truth.final_states.len(), truth.failures.len()), (1, 1));
+    let program = Program::load("found", text, &[]).expect("a program");
+    let record = program
+        .explore(Algorithm::Optimal, &Options::default(), &mut quietly())
+        .expect("a record");
+    let counts = &record.counts;
+    assert_eq!((counts.final_states, counts.failures), (1, 1));
 }

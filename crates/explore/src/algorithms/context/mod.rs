@@ -73,17 +73,16 @@ use mazurka_core::{
 use smallvec::SmallVec;
 
 mod base;
-mod meter;
 mod printed;
 mod sequences;
 mod trip;
 mod wants;
 
+use crate::algorithms::meter::Meter;
 use crate::drive::driver::{End, Policy};
 use crate::relations::catalogue::conflict;
 use crate::relations::set::{Set, for_each};
 pub(crate) use base::{Base, Rank};
-use meter::Meter;
 pub(crate) use printed::Printed;
 use sequences::{Lengths, MOST_STEPS, Made, SequenceStep, Sequences};
 use trip::{Trip, discards};

@@ -21,10 +21,10 @@
 
 use mazurka_core::{Claims, Event, Execution, ProcessId, Semantics};
 
-use super::meter::Meter;
 use super::sequences::SequenceStep;
 use super::trip::{Trip, discards};
 use super::{Variant, is_alone};
+use crate::algorithms::meter::Meter;
 use crate::algorithms::path::Mark;
 use crate::algorithms::source::Source;
 use crate::drive::driver::{End, Policy};

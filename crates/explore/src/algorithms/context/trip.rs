@@ -2,8 +2,8 @@
 
 use mazurka_core::{Event, Fingerprint, MishapKind, Semantics};
 
-use super::meter::Meter;
 use super::sequences::SequenceStep;
+use crate::algorithms::meter::Meter;
 
 /// Limit on the steps of a trip; longer ones are not worth their cost.
 pub(super) const LONG: u64 = 64;

@@ -120,4 +120,22 @@ impl Promises for Machine {
     fn blocker(&self, process: ProcessId) -> Blocker {
         self.blocker_of(process)
     }
+
+    #[inline]
+    fn interferes(&self, process: ProcessId, claims: &[Access], waits: bool) -> bool {
+        let Some(state) = self.state.processes.get(process.index()) else {
+            return false;
+        };
+        let interference = self.code.interference();
+        state.registers.life == Life::Alive
+            && state
+                .stands_at()
+                .any(|pc| interference.from(pc, claims, waits))
+    }
+
+    #[inline]
+    fn may_put_off(&self, process: ProcessId) -> bool {
+        let step = self.resting(process);
+        step.is_none_or(|step| self.code.steps[step as usize].puts_off)
+    }
 }

@@ -4,7 +4,7 @@
 //! A step adds the same to the sum after any steps that are independent of it, so the sums of runs
 //! that were never made are known too.
 //!
-//! A [`Trip`](super::trip::Trip) goes back and makes other steps. For that the run is only
+//! A trip of `context` goes back and makes other steps. For that the run is only
 //! *rewound*, so that its own steps can be repeated without asking the program again. The steps of
 //! a trip come after those of the run in the lists.
 
@@ -12,7 +12,7 @@ use mazurka_core::{Fingerprint, ProcessId, Semantics};
 
 /// The sums of the states on the current path. The sum of the initial state is 0.
 #[derive(Debug)]
-pub(super) struct Meter {
+pub(crate) struct Meter {
     /// The parts of the state: cells and processes, alternating.
     parts: Vec<Fingerprint>,
     /// The values of parts before they changed; for a rewound step, their values after it.
@@ -53,6 +53,14 @@ impl Meter {
             *self.part(process(one)) = program.process(one);
         }
         self.states.push((Fingerprint::ZERO, 0));
+    }
+
+    /// The same, and the sum is that of all parts, as it would be in any other run.
+    pub fn start_with_all(&mut self, program: &impl Semantics) {
+        self.start(program);
+        let all = self.parts.iter();
+        self.sum = all.fold(Fingerprint::ZERO, |sum, &part| sum.and(part));
+        self.states[0].0 = self.sum;
     }
 
     /// Whether the parts are those of the program's state.

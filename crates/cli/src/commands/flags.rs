@@ -1,0 +1,203 @@
+//! The command `flags`: the table of commands and flags, for the page.
+//!
+//! The page, `serve` and the command line share this one table: it is read off the definitions of
+//! the flags. [`OFFERED`] says which of them a page may use: none that names a file, a program, a
+//! solver or a machine.
+
+use clap::{Arg, ArgAction, Args, Command, CommandFactory};
+use serde::Serialize;
+
+use super::{Cli, Refusal};
+use crate::exit::Exit;
+use crate::output;
+use crate::show::json;
+
+/// The commands of the page: those whose result can be a page.
+const COMMANDS: [&str; 7] = [
+    "check", "explore", "run", "unfold", "permute", "symbolic", "prove",
+];
+
+/// The flags that take text or a number, and no file.
+const OFFERED: [&str; 49] = [
+    "algorithm",
+    "canonical",
+    "class",
+    "classes",
+    "complete",
+    "depth",
+    "equivalent",
+    "events",
+    "fairness",
+    "goal",
+    "ignore-time",
+    "inputs",
+    "jobs",
+    "keep-going",
+    "linearise",
+    "main",
+    "max-depth",
+    "max-executions",
+    "max-local",
+    "max-steps",
+    "memory",
+    "memory-limit",
+    "model",
+    "naive",
+    "net",
+    "no-anticipate",
+    "no-deadlock",
+    "no-feasible",
+    "no-guide",
+    "no-por",
+    "no-reduction",
+    "no-sleep",
+    "object",
+    "observe",
+    "paper",
+    "path",
+    "paths",
+    "por",
+    "prefix-pruning",
+    "product",
+    "profile",
+    "property",
+    "schedule",
+    "seed",
+    "set",
+    "states",
+    "symbolic-initial",
+    "time-limit",
+    "unfold",
+];
+
+/// Print the flags of the commands that the page offers, as JSON
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  mazurka flags")]
+pub(crate) struct FlagsArgs {}
+
+/// Everything that the page has to know of the command line.
+#[derive(Serialize)]
+struct FlagTable {
+    version: &'static str,
+    keywords: &'static [&'static str],
+    commands: Vec<OfferedCommand>,
+}
+
+/// A command.
+#[derive(Serialize)]
+struct OfferedCommand {
+    name: String,
+    about: String,
+    flags: Vec<OfferedFlag>,
+}
+
+/// A flag of a command.
+#[derive(Serialize)]
+struct OfferedFlag {
+    name: String,
+    help: String,
+    /// What is to be written behind it; absent if nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<String>,
+    /// Whether it may be given more than once.
+    many: bool,
+    /// The values that it takes, if these are few.
+    choices: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    default: Option<String>,
+}
+
+/// Prints the table.
+pub(super) fn flags(_args: &FlagsArgs) -> Result<Exit, Refusal> {
+    Ok(output::print_raw(&json(&table())?, Exit::Verified))
+}
+
+fn table() -> FlagTable {
+    let all = Cli::command();
+    let commands = COMMANDS.iter().filter_map(|name| {
+        let command = all.find_subcommand(name)?;
+        Some(offered(command))
+    });
+    FlagTable {
+        version: env!("CARGO_PKG_VERSION"),
+        keywords: mazurka::symbols::KEYWORDS,
+        commands: commands.collect(),
+    }
+}
+
+fn offered(command: &Command) -> OfferedCommand {
+    let flags = command.get_arguments();
+    let flags = flags.filter(|flag| {
+        let name = flag.get_long().unwrap_or_default();
+        !flag.is_hide_set() && OFFERED.contains(&name)
+    });
+    OfferedCommand {
+        name: command.get_name().to_owned(),
+        about: command
+            .get_about()
+            .map(ToString::to_string)
+            .unwrap_or_default(),
+        flags: flags.map(flag).collect(),
+    }
+}
+
+fn flag(flag: &Arg) -> OfferedFlag {
+    let takes = flag.get_action().takes_values();
+    let choices = flag.get_possible_values();
+    let choices = choices.iter().filter(|_| takes);
+    let value = flag.get_value_names().and_then(|names| names.first());
+    let value = value.map_or_else(|| flag.get_id().to_string(), ToString::to_string);
+    let default = flag.get_default_values().first();
+    OfferedFlag {
+        name: flag.get_long().unwrap_or_default().to_owned(),
+        help: flag.get_help().map(ToString::to_string).unwrap_or_default(),
+        value: takes.then_some(value),
+        many: matches!(flag.get_action(), ArgAction::Append),
+        choices: choices.map(|choice| choice.get_name().to_owned()).collect(),
+        default: default
+            .filter(|_| takes)
+            .map(|value| value.to_string_lossy().into_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+
+    #[test]
+    fn all_that_is_offered_is_there() {
+        let table = table();
+        assert_eq!(table.commands.len(), COMMANDS.len());
+        for name in OFFERED {
+            let known = |command: &OfferedCommand| command.flags.iter().any(|f| f.name == name);
+            assert!(table.commands.iter().any(known), "no command has --{name}");
+        }
+    }
+
+    #[test]
+    fn no_flag_of_the_page_names_a_file_or_a_program() {
+        let all = Cli::command();
+        let path = clap::builder::ValueParser::path_buf().type_id();
+        assert_eq!(path, std::any::TypeId::of::<PathBuf>());
+        let mut refused = 0;
+        for command in all
+            .get_subcommands()
+            .filter(|c| COMMANDS.contains(&c.get_name()))
+        {
+            for flag in command.get_arguments() {
+                let names = flag.get_value_names().unwrap_or_default();
+                let file = flag.get_value_parser().type_id() == path
+                    || names.iter().any(|n| {
+                        ["FILE", "RECORD", "DIR", "SOLVER", "OBJECT"].contains(&n.as_str())
+                    });
+                if file && let Some(name) = flag.get_long() {
+                    refused += 1;
+                    assert!(!OFFERED.contains(&name), "--{name} names a file");
+                }
+            }
+        }
+        assert!(refused > 5, "{refused}");
+    }
+}

@@ -1,0 +1,63 @@
+//! The command `serve`.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::time::Duration;
+
+use clap::Args;
+use mazurka_serve::Settings;
+
+use super::Refusal;
+use crate::exit::Exit;
+use crate::{output, values};
+
+/// Serve the page on this machine, with native engines
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  mazurka serve
+  mazurka serve --port 9000 --searches 2 --most-time 1m
+  mazurka serve --address 0.0.0.0
+
+The page takes program text and options, and nothing that names a file of this machine; programs in
+C are not run. With an address that other machines reach, a token is needed: it is a part of the
+printed link.
+Exit codes: 3 it cannot listen; otherwise it ends when it is ended.")]
+pub(crate) struct ServeArgs {
+    /// The port; 0 lets the system choose
+    #[arg(long, value_name = "N", default_value_t = 8421)]
+    port: u16,
+    /// Where to listen; other machines reach it only if this is not a loopback address
+    #[arg(long, value_name = "IP", default_value_t = Ipv4Addr::LOCALHOST.into())]
+    address: IpAddr,
+    /// Searches at one time (the cores unless given)
+    #[arg(long, value_name = "N", value_parser = values::count)]
+    searches: Option<u64>,
+    /// A search is ended after this time
+    #[arg(long, value_name = "TIME", value_parser = values::time, default_value = "10m")]
+    most_time: Duration,
+    /// Memory of a search, at most
+    #[arg(long, value_name = "SIZE", value_parser = values::size, default_value = "4G")]
+    most_memory: u64,
+}
+
+/// Serves until it is ended.
+pub(super) fn serve(args: &ServeArgs) -> Result<Exit, Refusal> {
+    let command = std::env::current_exe();
+    let command = command.map_err(|error| format!("cannot find this program: {error}"))?;
+    let usual = Settings::new(command);
+    let settings = Settings {
+        port: args.port,
+        address: args.address,
+        searches: args
+            .searches
+            .map_or(usual.searches, |n| n.min(1024) as usize),
+        most_time: args.most_time,
+        most_memory: args.most_memory,
+        ..usual
+    };
+    let listening = |url: &str| {
+        output::print(&format!("open {url}\n"), Exit::Verified);
+    };
+    let served = mazurka_serve::serve(settings, listening);
+    served.map_err(|error| Refusal::Message(error.to_string()))?;
+    Ok(Exit::Verified)
+}

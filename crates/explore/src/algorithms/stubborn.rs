@@ -1,0 +1,161 @@
+//! Stubborn sets: from most states a few processes are enough.
+//!
+//! Valmari, *Stubborn sets for reduced state space generation*, LNCS 483, 1990; Godefroid,
+//! *Partial-Order Methods for the Verification of Concurrent Systems*, LNCS 1032, 1996, chapters 4
+//! and 6; for cycles Kurshan, Levin, Minea, Peled, Yenigün, *Static partial order reduction*, TACAS
+//! 1998. docs/proofs/stubborn.md has the proofs.
+//!
+//! A set T of processes is *stubborn* in a state if
+//!
+//! 1. for each process of T that is ready: no process outside T may ever make a step that cannot
+//!    change places with its next step ([`Promises::interferes`](mazurka_core::Promises));
+//! 2. for each process of T that waits: a process that must make a step first is in T, or all that
+//!    may ever touch what it claims are ([`Blocker`]);
+//! 3. some process of T is ready.
+//!
+//! From each state the ready processes of one stubborn set are run, with all outcomes of their
+//! steps. So every state without a successor is met: deadlocks, final states, all that is observed
+//! in these. And every failing step is met, with the same values, unless steps outside T are put
+//! off for ever in a cycle: so a set is used only if none of its ready processes may close a cycle
+//! or be halted by a false `assume` ([`may_put_off`](mazurka_core::Promises::may_put_off)), else
+//! all ready processes are run. Every cycle of states has a step that goes back in a loop, hence a
+//! state that is expanded fully. An invariant is a cell that all that write its variables claim to
+//! write, so a step that breaks it is a failing step.
+//!
+//! | paper | here |
+//! |---|---|
+//! | T(s) | [`Stubborn::choose`] |
+//! | D1, a transition accords with all outside | `row` of a ready process |
+//! | D2, necessary enabling set | `row` of a waiting process |
+//! | ignoring, sticky transitions | `may_put_off` |
+//!
+//! The set depends on the state alone, not on a stack or on what was met before: so what is
+//! explored does not depend on the order, and any number of workers explores the same.
+//!
+//! Deviations: sets of processes, not of transitions; of all sets that start with one ready process
+//! the one with the fewest ready processes is taken, the first in the order of names. With more
+//! than 64 live processes, or with conditions over inputs, all are run.
+
+use mazurka_core::{Blocker, Claims, Execution, ProcessId, Status};
+
+/// Finds stubborn sets. Kept for its memory.
+#[derive(Debug, Default)]
+pub(crate) struct Stubborn {
+    /// The processes that are ready or wait, in the order of their names.
+    live: Vec<ProcessId>,
+    /// For each of them, those that are in every stubborn set that it is in; none if that is not
+    /// known yet.
+    rows: Vec<Option<u64>>,
+    claims: Claims,
+}
+
+/// The row of a process of which nothing is known.
+const ALL: u64 = u64::MAX;
+
+impl Stubborn {
+    /// Adds the processes to be run from the current state to a list. None, if a process has met a
+    /// false `assume`.
+    pub fn choose<E: Execution>(&mut self, program: &E, into: &mut Vec<ProcessId>) {
+        self.live.clear();
+        let mut ready = 0u64;
+        let first = into.len();
+        for &process in program.processes().in_order() {
+            match program.status(process) {
+                Status::Ready => {
+                    ready |= 1u64.checked_shl(self.live.len() as u32).unwrap_or(0);
+                    self.live.push(process);
+                    into.push(process);
+                }
+                Status::Waiting => self.live.push(process),
+                Status::Discarded => return into.truncate(first),
+                _ => {}
+            }
+        }
+        if into.len() - first < 2 || self.live.len() > 64 {
+            return;
+        }
+        if let Some(chosen) = self.smallest(program, ready) {
+            into.truncate(first);
+            let mut rest = chosen;
+            while rest != 0 {
+                into.push(self.live[rest.trailing_zeros() as usize]);
+                rest &= rest - 1;
+            }
+        }
+    }
+
+    /// Returns the ready processes of the smallest set; none if it is that of all.
+    fn smallest<E: Execution>(&mut self, program: &E, ready: u64) -> Option<u64> {
+        self.rows.clear();
+        self.rows.resize(self.live.len(), None);
+        let (mut best, mut fewest) = (None, ready.count_ones());
+        let mut roots = ready;
+        while roots != 0 && fewest > 1 {
+            let root = roots.trailing_zeros();
+            roots &= roots - 1;
+            if let Some(set) = self.close(program, root, ready, fewest) {
+                fewest = set.count_ones();
+                best = Some(set);
+            }
+        }
+        best
+    }
+
+    /// Returns the ready processes of the least stubborn set with one of them, if it has fewer than
+    /// the best so far and may be used.
+    fn close<E: Execution>(
+        &mut self,
+        program: &E,
+        root: u32,
+        ready: u64,
+        fewest: u32,
+    ) -> Option<u64> {
+        let mut set = 1u64 << root;
+        let mut pending = set;
+        while pending != 0 {
+            let number = pending.trailing_zeros() as usize;
+            pending &= pending - 1;
+            let row = match self.rows[number] {
+                Some(row) => row,
+                None => {
+                    let row = self.row(program, number, ready);
+                    self.rows[number] = Some(row);
+                    row
+                }
+            };
+            pending |= row & !set;
+            set |= row;
+            if (set & ready).count_ones() >= fewest {
+                return None;
+            }
+        }
+        Some(set & ready)
+    }
+
+    /// Returns the processes that are in every stubborn set that a process is in.
+    fn row<E: Execution>(&mut self, program: &E, number: usize, ready: u64) -> u64 {
+        let process = self.live[number];
+        let waits = ready >> number & 1 == 0;
+        if waits {
+            match program.blocker(process) {
+                // One that is not live makes no step.
+                Blocker::Process(other) => {
+                    let at = self.live.iter().position(|&live| live == other);
+                    return at.map_or(0, |at| 1 << at);
+                }
+                Blocker::Claims => {}
+                Blocker::Anything => return ALL,
+            }
+        } else if program.may_put_off(process) {
+            return ALL;
+        }
+        program.claims(process, &mut self.claims);
+        let mut row = 0;
+        for (at, &other) in self.live.iter().enumerate() {
+            if at != number && program.interferes(other, &self.claims, waits) {
+                row |= 1 << at;
+            }
+        }
+        row
+    }
+}

@@ -1,0 +1,508 @@
+//! Workers that share the states of one search.
+//!
+//! All workers put the states that they meet into one [table](crate::drive::states), and each state
+//! is expanded by the worker that has put it there. A worker explores depth first; when another one
+//! has nothing to do, it gives away the branch that is nearest to the start of its path, as the
+//! steps that lead there (Lipton and Mehlhorn's *lazy splitting*, as in work stealing: Blumofe,
+//! Leiserson, JACM 1999, on why the oldest branch). Branches wait in a lock-free queue.
+//!
+//! Results do not depend on the number of workers: what is run from a state depends on the state
+//! alone, so the states and the steps between them are always the same, and all counts with them.
+//! Only the *runs* that lead to what is found depend on who was first. So these are looked for once
+//! more by one worker, which stops when all that is there is found; and a search that ends at its
+//! first violation is made once more by one worker, and the result is that one's. Where a limit
+//! leaves no time for that, the first runs are shown.
+//!
+//! Limits of steps and executions are kept by one worker, exactly.
+
+use std::ops::ControlFlow;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+use crossbeam_deque::{Injector, Steal};
+use mazurka_core::{
+    Bound, Counts, Execution, Limits, ProcessId, ProcessPath, Schedule, Semantics, StopReason,
+};
+use smallvec::SmallVec;
+
+use crate::algorithms::engine::{Algorithm, Merging};
+use crate::algorithms::stateful::{Stateful, Visits};
+use crate::drive::budget::Budget;
+use crate::drive::driver::{Progress, Watch, drive};
+use crate::drive::findings::{Findings, Wanted};
+use crate::drive::parallel::{Workers, foreign_memory};
+use crate::drive::search::{Engine, Search, Session, Start};
+use crate::drive::states::Visited;
+use crate::drive::suffix::Suffix;
+
+/// Number of steps of the first attempt, by one worker: some milliseconds.
+const FIRST_ATTEMPT: u64 = 1 << 17;
+/// Time between two calls of the watch if nothing happens.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
+
+/// A step that leads to unexplored states.
+#[derive(Debug)]
+pub(crate) struct Branch {
+    /// The steps before it.
+    prefix: Schedule,
+    /// The process that makes it.
+    pub process: ProcessPath,
+    /// The first outcomes to try; none for all.
+    pub outcomes: Option<SmallVec<[i64; 1]>>,
+}
+
+impl Branch {
+    /// A branch of the state before the event at a position of the whole run.
+    pub fn new<E: Execution>(
+        program: &E,
+        before: usize,
+        process: ProcessId,
+        outcomes: Option<SmallVec<[i64; 1]>>,
+    ) -> Self {
+        let processes = program.processes();
+        Self {
+            prefix: Schedule::from_run(&program.whole()[..before], processes),
+            process: processes.path(process).clone(),
+            outcomes,
+        }
+    }
+}
+
+/// Where workers leave branches for others.
+#[derive(Debug)]
+pub(crate) struct Office {
+    /// None stands for the initial state.
+    branches: Injector<Option<Branch>>,
+    /// The number of branches there.
+    offered: AtomicUsize,
+    /// The number of workers that have nothing to do.
+    idle: AtomicUsize,
+    /// The number of branches there and of those that are being explored.
+    pending: AtomicUsize,
+    /// Whether all workers are to end.
+    stopped: AtomicBool,
+}
+
+impl Office {
+    fn new() -> Self {
+        let office = Self {
+            branches: Injector::new(),
+            offered: AtomicUsize::new(0),
+            idle: AtomicUsize::new(0),
+            pending: AtomicUsize::new(0),
+            stopped: AtomicBool::new(false),
+        };
+        office.add(None);
+        office
+    }
+
+    /// Whether a worker waits for a branch that is not there yet.
+    #[inline]
+    pub fn is_hungry(&self) -> bool {
+        self.idle.load(Ordering::Relaxed) > self.offered.load(Ordering::Relaxed)
+    }
+
+    /// Leaves a branch.
+    pub fn put(&self, branch: Branch) {
+        self.add(Some(branch));
+    }
+
+    fn add(&self, branch: Option<Branch>) {
+        self.pending.fetch_add(1, Ordering::SeqCst);
+        self.offered.fetch_add(1, Ordering::SeqCst);
+        self.branches.push(branch);
+    }
+
+    /// Takes a branch; waits for one. None if all is explored, or the search has been stopped.
+    fn take(&self) -> Option<Option<Branch>> {
+        self.idle.fetch_add(1, Ordering::SeqCst);
+        let mut looks = 0u32;
+        let taken = loop {
+            if self.stopped.load(Ordering::Relaxed) {
+                break None;
+            }
+            match self.branches.steal() {
+                Steal::Success(branch) => {
+                    self.offered.fetch_sub(1, Ordering::SeqCst);
+                    break Some(branch);
+                }
+                Steal::Retry => continue,
+                Steal::Empty if self.pending.load(Ordering::SeqCst) == 0 => break None,
+                Steal::Empty => {}
+            }
+            looks = looks.saturating_add(1);
+            match looks {
+                0..100 => std::hint::spin_loop(),
+                100..1000 => std::thread::yield_now(),
+                _ => std::thread::sleep(Duration::from_micros(50)),
+            }
+        };
+        self.idle.fetch_sub(1, Ordering::SeqCst);
+        taken
+    }
+
+    /// A branch that was taken has been explored.
+    fn done(&self) {
+        self.pending.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// The progress of a worker, for the thread that listens.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+struct Slot {
+    /// Of the branch that is being explored.
+    steps: AtomicU64,
+    executions: AtomicU64,
+    states: AtomicU64,
+    open: AtomicU64,
+    /// Of those before.
+    done_steps: AtomicU64,
+    done_executions: AtomicU64,
+    done_states: AtomicU64,
+}
+
+impl Slot {
+    fn set(&self, progress: &Progress) {
+        let counts = &progress.counts;
+        self.steps.store(counts.steps, Ordering::Relaxed);
+        self.executions.store(counts.executions, Ordering::Relaxed);
+        self.states
+            .store(counts.states.unwrap_or(0), Ordering::Relaxed);
+        self.open.store(progress.open, Ordering::Relaxed);
+    }
+
+    /// A branch is done.
+    fn add(&self, counts: &Counts) {
+        let add = |to: &AtomicU64, n: u64| to.fetch_add(n, Ordering::Relaxed);
+        for slot in [&self.steps, &self.executions, &self.states, &self.open] {
+            slot.store(0, Ordering::Relaxed);
+        }
+        add(&self.done_steps, counts.steps);
+        add(&self.done_executions, counts.executions);
+        add(&self.done_states, counts.states.unwrap_or(0));
+    }
+
+    fn counts(&self) -> Counts {
+        let sum =
+            |a: &AtomicU64, b: &AtomicU64| a.load(Ordering::Relaxed) + b.load(Ordering::Relaxed);
+        Counts {
+            steps: sum(&self.steps, &self.done_steps),
+            executions: sum(&self.executions, &self.done_executions),
+            states: Some(sum(&self.states, &self.done_states)),
+            ..Counts::default()
+        }
+    }
+}
+
+/// What the workers of a search share.
+struct Desk<'a> {
+    search: &'a Search<Algorithm>,
+    merging: Merging,
+    visited: &'a Visited,
+    office: Office,
+    slots: Vec<Slot>,
+    bound: Mutex<Option<Bound>>,
+    /// Whether a worker has broken off a step because the search no longer waits for it.
+    broken: AtomicBool,
+}
+
+impl Desk<'_> {
+    /// Stops all workers. The first reason counts.
+    fn stop(&self, bound: Option<Bound>) {
+        if let Some(bound) = bound {
+            let mut reason = self.bound.lock().unwrap_or_else(PoisonError::into_inner);
+            reason.get_or_insert(bound);
+        }
+        self.office.stopped.store(true, Ordering::Relaxed);
+    }
+
+    fn counts(&self) -> Counts {
+        let all = self.slots.iter().map(Slot::counts);
+        all.fold(
+            Counts {
+                states: Some(0),
+                ..Counts::default()
+            },
+            |all, one| Counts {
+                steps: all.steps + one.steps,
+                executions: all.executions + one.executions,
+                states: all.states.zip(one.states).map(|(a, b)| a + b),
+                ..all
+            },
+        )
+    }
+
+    fn progress(&self, elapsed: Duration) -> Progress {
+        let counts = self.counts();
+        let open = self
+            .slots
+            .iter()
+            .map(|slot| slot.open.load(Ordering::Relaxed));
+        Progress {
+            elapsed,
+            done: None,
+            estimate: None,
+            open: open.sum::<u64>() + self.office.offered.load(Ordering::Relaxed) as u64,
+            miss: Some(self.visited.miss(counts.states.unwrap_or(0))),
+            counts,
+        }
+    }
+
+    fn work<E: Semantics>(
+        &self,
+        worker: usize,
+        programs: &(dyn Fn() -> E + Sync),
+        results: &Sender<Findings>,
+    ) {
+        let _foreign = foreign_memory();
+        let mut program = programs();
+        let mut all = Findings::none(true);
+        all.counts.states = Some(0);
+        while let Some(branch) = self.office.take() {
+            let found = self.explore(&mut program, branch, worker);
+            self.slots[worker].add(&found.counts);
+            if found.stopped == StopReason::Certain {
+                self.stop(None);
+            }
+            let states = all.counts.states.zip(found.counts.states);
+            all.absorb(found);
+            all.counts.states = states.map(|(a, b)| a + b);
+            self.office.done();
+        }
+        // Only a receiver that is gone does not want it.
+        let _ = results.send(all);
+    }
+
+    fn explore<E: Semantics>(
+        &self,
+        program: &mut E,
+        branch: Option<Branch>,
+        worker: usize,
+    ) -> Findings {
+        let mut rest = Suffix::new(program);
+        let mut start = Start::default();
+        if let Some(branch) = &branch {
+            start.goes_on = true;
+            let made = rest.start_after(&branch.prefix, false);
+            made.expect("steps that another worker has made");
+        }
+        let slot = &self.slots[worker];
+        let mut watch = |progress: &Progress| {
+            slot.set(progress);
+            match self.office.stopped.load(Ordering::Relaxed) {
+                true => ControlFlow::Break(Bound::Interrupted),
+                false => ControlFlow::Continue(()),
+            }
+        };
+        let limits = Limits {
+            time: None,
+            steps: None,
+            executions: None,
+            depth: Some(u64::MAX),
+            ..self.search.limits.clone()
+        };
+        let memory = Visits::new(&rest, self.visited.enter(), self.merging.reduced);
+        let mut policy = Stateful::of_worker(memory, branch, &self.office);
+        let mut session = Session {
+            program: &mut rest,
+            start: &mut start,
+            limits,
+            goal: self.search.goal,
+            watch: &mut watch,
+            observer: &mut (),
+        };
+        let mut found = drive(&mut session, &mut policy);
+        // One that ends of itself has not been stopped: a step of it was broken off.
+        if found.broken_off && !self.office.stopped.load(Ordering::Relaxed) {
+            self.broken.store(true, Ordering::Relaxed);
+            self.stop(None);
+        }
+        found.bounds.retain(|bound| *bound != Bound::Interrupted);
+        found
+    }
+}
+
+impl Search<Algorithm> {
+    /// Explores the states of a program with some workers. Only for algorithms that merge states;
+    /// others, and programs whose cycles matter, have one.
+    pub fn share_states<E: Semantics>(
+        &self,
+        workers: &Workers<'_, E>,
+        watch: &mut Watch<'_>,
+    ) -> Findings {
+        self.share_states_after(FIRST_ATTEMPT, workers, watch)
+    }
+
+    /// The same, after a first attempt by one worker with so many steps: most programs are small.
+    pub fn share_states_after<E: Semantics>(
+        &self,
+        first_attempt: u64,
+        workers: &Workers<'_, E>,
+        watch: &mut Watch<'_>,
+    ) -> Findings {
+        let mut program = (workers.programs)();
+        let limits = &self.limits;
+        let counted = limits.steps.is_some() || limits.executions.is_some();
+        let merging = self.algorithm.merging();
+        let merging = merging.filter(|merging| merging.can_be_shared(&program, self));
+        let Some(merging) = merging.filter(|_| workers.count > 1 && !counted) else {
+            return self.run(&mut program, watch, &mut ());
+        };
+        let budget = Budget::new(limits);
+        if first_attempt > 0 {
+            let attempt = self.within(Limits {
+                steps: Some(first_attempt),
+                ..limits.clone()
+            });
+            let found = attempt.run(&mut program, watch, &mut ());
+            if !found.bounds.contains(&Bound::MaxSteps(first_attempt)) {
+                return found;
+            }
+        }
+        let found = self.by_workers((merging, None), workers, &budget, watch);
+        self.with_runs_of_one(found, &mut program, &budget, watch)
+    }
+
+    /// The same without a first attempt, if the whole space has at most so many steps and nothing
+    /// ends the search before its end. Otherwise none: what was found then depends on time.
+    pub fn share_all_states<E: Semantics>(
+        &self,
+        most_steps: u64,
+        workers: &Workers<'_, E>,
+        watch: &mut Watch<'_>,
+    ) -> Option<Findings> {
+        let mut program = (workers.programs)();
+        let merging = self.algorithm.merging()?;
+        if workers.count <= 1 || !merging.can_be_shared(&program, self) {
+            return None;
+        }
+        let budget = Budget::new(&self.limits);
+        let found = self.by_workers((merging, Some(most_steps)), workers, &budget, watch);
+        (found.stopped == StopReason::Complete)
+            .then(|| self.with_runs_of_one(found, &mut program, &budget, watch))
+    }
+
+    /// Puts the runs that one worker finds in place of those that several have found.
+    fn with_runs_of_one<E: Semantics>(
+        &self,
+        mut found: Findings,
+        program: &mut E,
+        budget: &Budget<'_>,
+        watch: &mut Watch<'_>,
+    ) -> Findings {
+        let certain = found.stopped == StopReason::Certain;
+        let complete = !found.broken_off;
+        let wanted = Wanted::of(&found);
+        let something = wanted.sites > 0 || wanted.deadlock || wanted.finals > 1;
+        if certain || complete && something {
+            let again = self.algorithm.search(Session {
+                program,
+                start: &mut Start {
+                    wanted: (!certain).then_some(wanted),
+                    ..Start::default()
+                },
+                limits: budget.left(),
+                goal: self.goal,
+                watch,
+                observer: &mut (),
+            });
+            match (again.stopped, certain) {
+                (StopReason::Certain, true) => found = again,
+                (StopReason::Certain, false) => {
+                    found.failures = again.failures;
+                    found.deadlock = again.deadlock;
+                    found.finals = again.finals;
+                    found.seen.finals = again.seen.finals;
+                }
+                _ => {}
+            }
+        }
+        found.elapsed = budget.elapsed();
+        budget.restate(&mut found.bounds);
+        found
+    }
+
+    fn within(&self, limits: Limits) -> Self {
+        Self {
+            limits,
+            ..self.clone()
+        }
+    }
+
+    fn by_workers<E: Semantics>(
+        &self,
+        (merging, most_steps): (Merging, Option<u64>),
+        workers: &Workers<'_, E>,
+        budget: &Budget<'_>,
+        watch: &mut Watch<'_>,
+    ) -> Findings {
+        let Workers { count, programs } = *workers;
+        let visited = merging.visited();
+        let desk = Desk {
+            search: self,
+            merging,
+            visited: &visited,
+            office: Office::new(),
+            slots: (0..count).map(|_| Slot::default()).collect(),
+            bound: Mutex::new(None),
+            broken: AtomicBool::new(false),
+        };
+        let mut found = Findings::none(true);
+        let mut states = 0;
+        let mut certain = false;
+        let (sender, receiver) = channel();
+        std::thread::scope(|scope| {
+            for worker in 0..count {
+                let (sender, desk) = (sender.clone(), &desk);
+                scope.spawn(move || desk.work(worker, programs, &sender));
+            }
+            drop(sender);
+            loop {
+                match receiver.recv_timeout(BETWEEN_LOOKS) {
+                    Ok(part) => {
+                        states += part.counts.states.unwrap_or(0);
+                        certain |= part.kinds().iter().any(|kind| self.goal.stops_at(kind));
+                        found.absorb(part);
+                    }
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Err(RecvTimeoutError::Disconnected) => break,
+                }
+                if let ControlFlow::Break(bound) = budget.time() {
+                    desk.stop(Some(bound));
+                }
+                if let Some(most) = most_steps.filter(|&most| desk.counts().steps > most) {
+                    desk.stop(Some(Bound::MaxSteps(most)));
+                }
+                if let ControlFlow::Break(bound) = watch(&desk.progress(budget.elapsed())) {
+                    desk.stop(Some(bound));
+                }
+            }
+        });
+        certain |= found.kinds().iter().any(|kind| self.goal.stops_at(kind));
+        found.counts.states = Some(states);
+        found.counts.traces = None;
+        let bound = *desk.bound.lock().unwrap_or_else(PoisonError::into_inner);
+        let broken = desk.broken.load(Ordering::Relaxed);
+        let broken = broken.then(|| budget.why_broken(found.counts, watch));
+        found.broken_off = false;
+        if let Some(bound) = bound.or(broken).filter(|_| !certain) {
+            found.bound(bound);
+            found.broken_off = true;
+        }
+        merging.add_bound(&visited, states, &mut found);
+        // It may have ended before this was looked at.
+        if let Some(most) = most_steps.filter(|&most| found.counts.steps > most) {
+            found.bound(Bound::MaxSteps(most));
+        }
+        found.stopped = match () {
+            () if certain => StopReason::Certain,
+            () if found.bounds.is_empty() => StopReason::Complete,
+            () => StopReason::Bound,
+        };
+        found
+    }
+}

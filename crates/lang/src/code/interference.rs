@@ -1,0 +1,163 @@
+//! What may still be touched from each place of the code on, as sets of cells: asked for in every
+//! state of a search that is [reduced](mazurka_core::Promises::interferes), so the answer is a few
+//! bits. The sets are those of `reach`.
+//!
+//! Found when it is first asked for: most searches never do.
+
+use mazurka_core::{Access, AccessKind, Claims};
+
+use crate::code::{Code, Op};
+
+/// With more bits than this, every process that can go on interferes with every step.
+const MOST_BITS: usize = 1 << 24;
+
+/// For each place where a process can rest or return to, and each kind of access, the cells.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Interference {
+    /// The number of words of one set.
+    words: usize,
+    /// For each instruction the number of its first set in `bits`, if it has some.
+    places: Vec<Option<u32>>,
+    bits: Vec<u64>,
+    /// Whether nothing is known.
+    anything: bool,
+}
+
+/// The kinds of accesses, each with a set of its own.
+const KINDS: usize = 4;
+
+fn plane(kind: AccessKind) -> usize {
+    match kind {
+        AccessKind::Read => 0,
+        AccessKind::Write => 1,
+        AccessKind::Acquire => 2,
+        AccessKind::Release => 3,
+    }
+}
+
+impl Interference {
+    /// Whether what can be touched from an instruction on interferes with a step that has these
+    /// claims, and that `waits` or is possible.
+    #[inline]
+    pub fn from(&self, pc: u32, claims: &[Access], waits: bool) -> bool {
+        let Some(first) = self.places[pc as usize] else {
+            return self.anything;
+        };
+        let sets = &self.bits[first as usize..first as usize + KINDS * self.words];
+        claims.iter().any(|claim| {
+            let rivals = rivals(claim.kind, waits);
+            let mut cells = claim.cells();
+            cells.any(|cell| {
+                let (word, bit) = (cell / 64, cell % 64);
+                word >= self.words
+                    || rivals
+                        .iter()
+                        .any(|&kind| sets[kind * self.words + word] >> bit & 1 == 1)
+            })
+        })
+    }
+}
+
+/// The sets that a claim of some kind is looked up in: see [`Access::delays`].
+#[inline]
+fn rivals(kind: AccessKind, waits: bool) -> &'static [usize] {
+    match (kind, waits) {
+        (AccessKind::Read, _) => &[1, 2, 3],
+        (AccessKind::Acquire, false) => &[2, 0, 1],
+        (AccessKind::Release, false) => &[0, 1],
+        (AccessKind::Write, _) | (_, true) => &[0, 1, 2, 3],
+    }
+}
+
+/// Makes the sets of compiled code.
+pub(crate) fn analyse(code: &Code) -> Interference {
+    let cells = code.initial.len() + code.invariants.len();
+    let words = cells.div_ceil(64).max(1);
+    let rests = |pc: usize| {
+        matches!(code.ops[pc], Op::Mark(_) | Op::Open(_))
+            || pc > 0 && matches!(code.ops[pc - 1], Op::Call(_))
+    };
+    let places: Vec<usize> = (0..code.ops.len()).filter(|&pc| rests(pc)).collect();
+    let mut all = Interference {
+        words,
+        places: vec![None; code.ops.len()],
+        ..Interference::default()
+    };
+    if places.len() * KINDS * words * 64 > MOST_BITS {
+        all.anything = true;
+        return all;
+    }
+    let (reach, mut claims) = (code.reach(), Claims::new());
+    for pc in places {
+        claims.clear();
+        reach.add_from(pc as u32, &mut claims);
+        let first = all.bits.len();
+        all.places[pc] = Some(first as u32);
+        all.bits.resize(first + KINDS * words, 0);
+        for access in &claims {
+            let set = first + plane(access.kind) * words;
+            let end = cells.min(access.first as usize + (access.len as usize).min(cells));
+            for cell in access.first as usize..end {
+                all.bits[set + cell / 64] |= 1 << (cell % 64);
+            }
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn code(source: &str) -> Code {
+        let program = crate::load(source, &[]).expect("a program");
+        crate::compile(&program, source).expect("it can be explored")
+    }
+
+    /// For each mark whether the rest from there interferes, and whether the list of accesses says
+    /// so too.
+    fn answers(code: &Code, claim: Access, waits: bool) -> Vec<bool> {
+        let sets = analyse(code);
+        let marks = (0..code.ops.len()).filter(|&pc| matches!(code.ops[pc], Op::Mark(_)));
+        let mut answers = Vec::new();
+        for pc in marks {
+            let mut future = Claims::new();
+            code.reach().add_from(pc as u32, &mut future);
+            let listed = future.iter().any(|&other| match waits {
+                true => claim.conflicts(other),
+                false => claim.delays(other),
+            });
+            let answer = sets.from(pc as u32, &[claim], waits);
+            assert_eq!(answer, listed, "{pc} {claim:?} {waits}");
+            answers.push(answer);
+        }
+        answers
+    }
+
+    #[test]
+    fn the_sets_say_what_the_accesses_say() {
+        let code = code(
+            "var x, y: int = 0 lock m invariant x >= 0
+             process { x := 1; lock(m); y := x; unlock(m) }",
+        );
+        assert_eq!(
+            answers(&code, Access::write(1), false),
+            [true, true, true, false]
+        );
+        let kinds = [
+            AccessKind::Read,
+            AccessKind::Write,
+            AccessKind::Acquire,
+            AccessKind::Release,
+        ];
+        for kind in kinds {
+            for cell in 0..4 {
+                for waits in [false, true] {
+                    answers(&code, Access::new(kind, cell), waits);
+                    answers(&code, Access::new(kind, cell).over(4 - cell), waits);
+                }
+            }
+        }
+        answers(&code, Access::ANYTHING.over(4), false);
+    }
+}

@@ -1,0 +1,63 @@
+//! What a text declares, in either language, for editors.
+
+use mazurka_abs::symbols as abs;
+use mazurka_lang::symbols::{KEYWORDS, Mention, Symbol, SymbolKind, Symbols, symbols};
+
+/// Resolves the names of a program, in the language that the name of its file tells. Those of ABS
+/// are resolved without the types of expressions: a call means the method of an interface that has
+/// its name.
+///
+/// ```
+/// use mazurka::names::names_of;
+/// let found = names_of("a.abs", "module M; class C { Unit run() { skip; } }");
+/// let names: Vec<&str> = found.declared.iter().map(|one| &*one.name).collect();
+/// assert_eq!(names, ["M", "C", "run"]);
+/// ```
+pub fn names_of(file: &str, source: &str) -> Symbols {
+    if !is_abs(file) {
+        return symbols(source);
+    }
+    let found = abs::symbols(source);
+    let declared = found.declared.into_iter().map(|one| Symbol {
+        name: one.name,
+        kind: kind(one.kind),
+        span: one.span,
+        extent: one.extent,
+        parent: one.parent,
+    });
+    let mentions = found.mentions.into_iter();
+    Symbols {
+        declared: declared.collect(),
+        mentions: mentions
+            .map(|(span, symbol)| Mention { span, symbol })
+            .collect(),
+    }
+}
+
+/// The words of the language that the name of a file tells.
+pub fn keywords_of(file: &str) -> &'static [&'static str] {
+    match is_abs(file) {
+        true => abs::KEYWORDS,
+        false => KEYWORDS,
+    }
+}
+
+fn is_abs(file: &str) -> bool {
+    file.ends_with(".abs")
+}
+
+fn kind(kind: abs::SymbolKind) -> SymbolKind {
+    match kind {
+        abs::SymbolKind::Module => SymbolKind::Module,
+        abs::SymbolKind::Interface => SymbolKind::Interface,
+        abs::SymbolKind::Class => SymbolKind::Class,
+        abs::SymbolKind::Method => SymbolKind::Method,
+        abs::SymbolKind::Field => SymbolKind::Field,
+        abs::SymbolKind::Data => SymbolKind::Enum,
+        abs::SymbolKind::Constructor => SymbolKind::Member,
+        abs::SymbolKind::Function => SymbolKind::Function,
+        abs::SymbolKind::Parameter => SymbolKind::Parameter,
+        abs::SymbolKind::Local => SymbolKind::Local,
+        abs::SymbolKind::Main => SymbolKind::Process,
+    }
+}

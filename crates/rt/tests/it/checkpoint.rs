@@ -1,0 +1,190 @@
+//! Searches that are ended by a limit and go on from what they have saved.
+
+use std::path::{Path, PathBuf};
+
+use mazurka_rt::sync::atomic::{AtomicU32, Ordering};
+use mazurka_rt::sync::{Arc, Mutex};
+use mazurka_rt::{Builder, Summary, thread};
+
+/// A folder of its own, which is removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let name = format!("mazurka-checkpoint-{name}-{}", std::process::id());
+        Self(std::env::temp_dir().join(name))
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(&self.0).into_iter().flatten();
+        entries.map(|entry| entry.expect("a file").path()).collect()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// So many threads that each add to one number so often.
+fn adds(threads: u32, times: u32, order: Ordering) -> u32 {
+    let x = Arc::new(AtomicU32::new(0));
+    let add = |_| {
+        let x = x.clone();
+        thread::spawn(move || (0..times).for_each(|_| _ = x.fetch_add(1, order)))
+    };
+    let all: Vec<_> = (0..threads).map(add).collect();
+    all.into_iter().for_each(|one| one.join().unwrap());
+    x.load(Ordering::SeqCst)
+}
+
+fn saving(folder: &Path, most: u64) -> Builder {
+    Builder {
+        checkpoint: Some(folder.to_owned()),
+        max_executions: Some(most),
+        quiet: true,
+        ..Builder::default()
+    }
+}
+
+/// Searches again and again, until nothing is left. Returns how often, and the last summary.
+fn until_complete(folder: &Folder, check: impl Fn(&Builder) -> Summary) -> (u32, Summary) {
+    let mut last = 0;
+    for run in 1..100 {
+        let summary = check(&saving(&folder.0, 400));
+        assert!(summary.executions > last, "{run}: {summary}");
+        assert_eq!(summary.resumed, run > 1, "{run}: {summary}");
+        last = summary.executions;
+        if summary.is_complete() {
+            assert!(folder.files().is_empty());
+            return (run, summary);
+        }
+        assert_eq!(folder.files().len(), 1);
+    }
+    panic!("there is no end");
+}
+
+#[test]
+fn interleavings_go_on_to_the_end() {
+    let folder = Folder::new("sc");
+    let (runs, summary) = until_complete(&folder, |builder| {
+        builder.check(|| assert_eq!(adds(3, 3, Ordering::SeqCst), 9))
+    });
+    // The orders of nine additions, three of each thread.
+    assert_eq!(summary.executions, 1680);
+    assert!(runs >= 4, "{runs}");
+    assert!(summary.to_string().contains("gone on from a checkpoint"));
+}
+
+#[test]
+fn execution_graphs_go_on_to_the_end() {
+    let folder = Folder::new("rc11");
+    let (runs, summary) = until_complete(&folder, |builder| {
+        builder.check(|| assert_eq!(adds(3, 3, Ordering::AcqRel), 9))
+    });
+    assert_eq!(summary.executions, 1680);
+    assert_eq!(summary.memory, mazurka_rt::Memory::Rc11);
+    assert!(runs >= 4, "{runs}");
+}
+
+#[test]
+fn what_is_learned_is_kept() {
+    let folder = Folder::new("facts");
+    // Locks of one place, `is_finished`, and a loop that gives up: each starts the search again.
+    let model = || {
+        let locks: Vec<_> = (0..2).map(|_| Arc::new(Mutex::new(0))).collect();
+        let all: Vec<_> = (0..3)
+            .map(|k| {
+                let locks = locks.clone();
+                thread::spawn(move || {
+                    for lock in &locks {
+                        *lock.lock().unwrap() += k;
+                    }
+                })
+            })
+            .collect();
+        let early = all[0].is_finished();
+        all.into_iter().for_each(|one| one.join().unwrap());
+        let sum: i32 = locks.iter().map(|lock| *lock.lock().unwrap()).sum();
+        assert!(sum == 6 || early);
+    };
+    let whole = Builder {
+        quiet: true,
+        ..Builder::default()
+    }
+    .check(model);
+    assert!(whole.is_complete());
+    let few = whole.executions / 3;
+    let mut last = saving(&folder.0, few).check(model);
+    for _ in 0..50 {
+        if last.is_complete() {
+            break;
+        }
+        last = saving(&folder.0, few).check(model);
+    }
+    assert!(last.is_complete() && last.resumed, "{last}");
+    assert_eq!(last.executions, whole.executions);
+}
+
+/// The number of runs until it is found that one of three threads can be the first.
+fn runs_until_first(one: u32, order: Ordering) -> u32 {
+    let folder = Folder::new(&format!("failure-{order:?}-{one}"));
+    let model = move || {
+        let x = Arc::new(AtomicU32::new(0));
+        let swap = |k| {
+            let x = x.clone();
+            thread::spawn(move || {
+                let before = x.swap(k, order);
+                assert!(before > 0 || k != one, "it was the first");
+                x.swap(k, order);
+                x.swap(k, order);
+            })
+        };
+        let all: Vec<_> = (1..=3).map(swap).collect();
+        all.into_iter().for_each(|one| one.join().unwrap());
+    };
+    for run in 1..100 {
+        let builder = saving(&folder.0, 400);
+        match std::panic::catch_unwind(|| builder.check(model)) {
+            Ok(summary) => assert!(!summary.is_complete(), "{summary}"),
+            Err(panic) => {
+                let message = panic.downcast::<String>().expect("a message");
+                assert!(message.contains("it was the first"), "{message}");
+                assert!(folder.files().is_empty());
+                return run;
+            }
+        }
+    }
+    panic!("it is never found");
+}
+
+#[test]
+fn a_failure_is_found_by_a_later_run() {
+    for order in [Ordering::SeqCst, Ordering::AcqRel] {
+        let runs: Vec<u32> = (1..=3).map(|one| runs_until_first(one, order)).collect();
+        // Graphs in which each is the first are met soon.
+        let late = runs.iter().any(|runs| *runs > 1);
+        assert!(late || order == Ordering::AcqRel, "{order:?}: {runs:?}");
+    }
+}
+
+#[test]
+fn a_file_that_does_not_fit_is_not_used() {
+    let folder = Folder::new("other");
+    let check = |builder: &Builder| builder.check(|| assert_eq!(adds(3, 3, Ordering::SeqCst), 9));
+    assert!(!check(&saving(&folder.0, 400)).is_complete());
+    // Other settings.
+    let other = Builder {
+        spurious_wakes: 1,
+        ..saving(&folder.0, 400)
+    };
+    assert!(!check(&other).resumed);
+    // It is that of the other settings now.
+    assert!(!check(&saving(&folder.0, 400)).resumed);
+    let file = folder.files().pop().expect("a file");
+    let text = std::fs::read_to_string(&file).expect("text");
+    std::fs::write(&file, text.replacen("parts", "party", 1)).expect("it can be written");
+    let anew = check(&saving(&folder.0, 400));
+    assert!(!anew.resumed && anew.executions <= 400, "{anew}");
+}

@@ -1,0 +1,72 @@
+//! The page: its files are in the binary, and no request leads to a file on the disk.
+
+use axum::http::{StatusCode, Uri, header};
+use axum::response::{IntoResponse, Response};
+use rust_embed::{EmbeddedFile, RustEmbed};
+
+#[derive(RustEmbed)]
+#[folder = "../../page"]
+#[include = "*.html"]
+#[include = "*.js"]
+#[include = "*.css"]
+#[include = "*.json"]
+#[exclude = "editor/*"]
+#[exclude = "test/*"]
+struct PageFiles;
+
+/// What reports and the page share.
+#[derive(RustEmbed)]
+#[folder = "../report/src/html"]
+#[include = "view.*"]
+struct ViewFiles;
+
+#[derive(RustEmbed)]
+#[folder = "../../examples"]
+#[include = "*.maz"]
+struct Examples;
+
+#[derive(RustEmbed)]
+#[folder = "../../corpus"]
+#[include = "*/program.maz"]
+#[include = "*/program.abs"]
+struct Corpus;
+
+/// The file of a name.
+fn file(path: &str) -> Option<EmbeddedFile> {
+    let within = |folder: &str| path.strip_prefix("examples/")?.strip_prefix(folder);
+    if let Some(name) = within("examples/") {
+        return Examples::get(name);
+    }
+    if let Some(name) = within("corpus/") {
+        return Corpus::get(name);
+    }
+    PageFiles::get(path).or_else(|| ViewFiles::get(path))
+}
+
+fn kind(path: &str) -> &'static str {
+    match path.rsplit_once('.').map(|(_, ending)| ending) {
+        Some("html") => "text/html; charset=utf-8",
+        Some("js") => "text/javascript; charset=utf-8",
+        Some("css") => "text/css; charset=utf-8",
+        Some("json") => "application/json",
+        _ => "text/plain; charset=utf-8",
+    }
+}
+
+/// Answers with a file of the page.
+pub(crate) async fn asset(uri: Uri) -> Response {
+    let path = match uri.path() {
+        "/" => "index.html",
+        path => path.trim_start_matches('/'),
+    };
+    // Names are plain: nothing is decoded, and nothing leads out of a folder.
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
+    let found = match path.chars().all(plain) && !path.contains("..") {
+        true => file(path),
+        false => None,
+    };
+    match found {
+        Some(file) => ([(header::CONTENT_TYPE, kind(path))], file.data).into_response(),
+        None => (StatusCode::NOT_FOUND, "there is no such page\n").into_response(),
+    }
+}

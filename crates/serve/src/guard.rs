@@ -1,0 +1,111 @@
+//! Which requests are answered: those of the page that this server has served.
+//!
+//! A page of another site can make a browser send requests to this machine. Its requests have a
+//! foreign `Origin`, or a foreign `Host` if the name was bent to this machine; both are refused.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use tokio::time::timeout;
+
+use crate::Shared;
+
+/// No script, style or connection but of this server.
+const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; connect-src 'self'; worker-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// A request that has not come by then is refused.
+const FOR_A_REQUEST: Duration = Duration::from_secs(20);
+
+/// What a request must say.
+pub(crate) struct Guard {
+    /// The values of `Host` that mean this server.
+    hosts: Vec<String>,
+    token: Option<String>,
+}
+
+impl Guard {
+    pub(crate) fn new(address: SocketAddr, token: Option<String>) -> Self {
+        let port = address.port();
+        let mut hosts = vec![address.to_string()];
+        if address.ip().is_loopback() || address.ip().is_unspecified() {
+            for name in ["localhost", "127.0.0.1", "[::1]"] {
+                hosts.push(format!("{name}:{port}"));
+            }
+        }
+        Self { hosts, token }
+    }
+
+    pub(crate) fn token(&self) -> Option<&str> {
+        self.token.as_deref()
+    }
+
+    /// Why a request is refused, if it is.
+    fn refusal(&self, headers: &HeaderMap, path: &str) -> Option<(StatusCode, &'static str)> {
+        let text = |name: HeaderName| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
+        let host = text(header::HOST).unwrap_or("");
+        // With a token, the server may be reached under names that it does not know.
+        let known = self
+            .hosts
+            .iter()
+            .any(|known| known.eq_ignore_ascii_case(host));
+        if !known && self.token.is_none() {
+            return Some((StatusCode::FORBIDDEN, "this is not the host of the page\n"));
+        }
+        if let Some(origin) = text(header::ORIGIN) {
+            let own = origin.strip_prefix("http://").unwrap_or("?");
+            if !own.eq_ignore_ascii_case(host) {
+                return Some((StatusCode::FORBIDDEN, "another site has asked\n"));
+            }
+        }
+        if let Some(token) = self.token.as_deref().filter(|_| path.starts_with("/api/")) {
+            let given = text(header::AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer "));
+            if !given.is_some_and(|given| same(given.as_bytes(), token.as_bytes())) {
+                return Some((StatusCode::UNAUTHORIZED, "the token is missing or wrong\n"));
+            }
+        }
+        None
+    }
+}
+
+/// Whether both are the same, in a time that does not depend on where they differ.
+fn same(a: &[u8], b: &[u8]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).fold(0, |all, (a, b)| all | (a ^ b)) == 0
+}
+
+/// Refuses what is not of the page, and tells the browser what the page may do.
+pub(crate) async fn check(
+    State(shared): State<Arc<Shared>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let refused = shared
+        .guard
+        .refusal(request.headers(), request.uri().path());
+    let mut response = match refused {
+        Some(refusal) => refusal.into_response(),
+        // The events of a search come later: this is the time to read a request.
+        None => match timeout(FOR_A_REQUEST, next.run(request)).await {
+            Ok(response) => response,
+            Err(_) => {
+                (StatusCode::REQUEST_TIMEOUT, "the request came too slowly\n").into_response()
+            }
+        },
+    };
+    let fixed = [
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::CACHE_CONTROL, "no-store"),
+    ];
+    for (name, value) in fixed {
+        let headers = response.headers_mut();
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    response
+}

@@ -1,0 +1,249 @@
+//! A search: the command in a process and a folder of its own, with its progress and its end as
+//! server-sent events.
+
+use std::convert::Infallible;
+use std::path::Path;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::State;
+use axum::extract::rejection::JsonRejection;
+use axum::http::{StatusCode, header};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use futures_util::stream;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
+use tokio::process::{Child, Command};
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+use crate::{Request, ServeError, Shared, words};
+
+/// More output than this is cut, and so no answer.
+const MOST_OUTPUT: u64 = 64 << 20;
+/// Lines of progress that may wait for a slow reader.
+const MOST_LINES: usize = 64;
+/// Time for the command to say which flags it has.
+const FOR_FLAGS: Duration = Duration::from_secs(20);
+
+/// The table of flags, which the page reads first.
+pub(crate) async fn about(State(shared): State<Arc<Shared>>) -> Response {
+    let kind = [(header::CONTENT_TYPE, "application/json")];
+    (kind, shared.table_text.clone()).into_response()
+}
+
+/// Asks the command which flags it has.
+pub(crate) async fn flags(command: &Path) -> Result<String, ServeError> {
+    let failed = |why: String| ServeError::Command(command.display().to_string(), why);
+    let asked = Command::new(command)
+        .arg("flags")
+        .stdin(Stdio::null())
+        .kill_on_drop(true)
+        .output();
+    let said = timeout(FOR_FLAGS, asked).await;
+    let said = said.map_err(|_| failed("it does not answer".to_owned()))?;
+    let said = said.map_err(|error| failed(error.to_string()))?;
+    match said.status.success() {
+        true => String::from_utf8(said.stdout).map_err(|error| failed(error.to_string())),
+        false => Err(failed(String::from_utf8_lossy(&said.stderr).into_owned())),
+    }
+}
+
+/// What is sent to the page.
+enum Told {
+    Progress(String),
+    Answer(Value),
+}
+
+impl Told {
+    fn event(self) -> Event {
+        match self {
+            Told::Progress(line) => Event::default().event("progress").data(line),
+            // JSON in one line.
+            Told::Answer(answer) => Event::default().event("answer").data(answer.to_string()),
+        }
+    }
+}
+
+/// Answers with events: progress, and in the end the answer. A reader that goes away ends the
+/// search.
+pub(crate) async fn search(
+    State(shared): State<Arc<Shared>>,
+    request: Result<Json<Request>, JsonRejection>,
+) -> Response {
+    let Json(mut request) = match request {
+        Ok(request) => request,
+        Err(error) => return (error.status(), format!("{error}\n")).into_response(),
+    };
+    if let Err(error) = within_limits(&mut request, &shared) {
+        return (StatusCode::BAD_REQUEST, error).into_response();
+    }
+    let words = match words(&request, &shared.table) {
+        Ok(words) => words,
+        Err(error) => return (StatusCode::BAD_REQUEST, format!("{error}\n")).into_response(),
+    };
+    let Ok(place) = Arc::clone(&shared.queued).try_acquire_owned() else {
+        let busy = "too many searches are waiting; try again later\n";
+        return (StatusCode::SERVICE_UNAVAILABLE, busy).into_response();
+    };
+    let (sender, receiver) = mpsc::channel(MOST_LINES);
+    tokio::spawn(async move {
+        let _place = place;
+        let work = async {
+            let turn = Arc::clone(&shared.running).acquire_owned().await;
+            let _turn = turn.map_err(|error| error.to_string())?;
+            let most = shared.settings.most_time;
+            let asked = run(&shared, &request, &words, &sender);
+            let answered = timeout(most, asked).await;
+            answered
+                .unwrap_or_else(|_| Err(format!("the search was ended after {} s", most.as_secs())))
+        };
+        // If the page goes away, the work is dropped, and with it the process.
+        let answer = tokio::select! {
+            answer = work => answer,
+            () = sender.closed() => return,
+        };
+        let answer =
+            answer.unwrap_or_else(|why| json!({"code": 2, "out": "", "err": format!("{why}\n")}));
+        let _gone = sender.send(Told::Answer(answer)).await;
+    });
+    let events = stream::unfold(receiver, |mut receiver| async {
+        let told = receiver.recv().await?;
+        Some((Ok::<_, Infallible>(told.event()), receiver))
+    });
+    Sse::new(events)
+        .keep_alive(KeepAlive::default())
+        .into_response()
+}
+
+/// No request raises the limits of the server.
+fn within_limits(request: &mut Request, shared: &Shared) -> Result<(), String> {
+    if request.command == "show" {
+        return Ok(());
+    }
+    let most = shared.settings.most_memory;
+    let limit = request.options.get("memory-limit").and_then(Value::as_str);
+    let wanted = match limit {
+        Some(text) => bytes(text).ok_or("memory-limit: write a number with K, M or G\n")?,
+        None => most,
+    };
+    let limit = wanted.min(most).to_string();
+    request
+        .options
+        .insert("memory-limit".to_owned(), limit.into());
+    Ok(())
+}
+
+/// `512M` in bytes.
+fn bytes(text: &str) -> Option<u64> {
+    let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let shift = match &text[digits.len()..] {
+        "" => 0,
+        "K" => 10,
+        "M" => 20,
+        "G" => 30,
+        _ => return None,
+    };
+    digits.parse::<u64>().ok()?.checked_mul(1 << shift)
+}
+
+/// Writes the files, and starts the command.
+fn start(
+    shared: &Shared,
+    request: &Request,
+    words: &[String],
+) -> std::io::Result<(TempDir, Child)> {
+    let folder = tempfile::tempdir()?;
+    for (name, text) in &request.files {
+        let path = folder.path().join(name);
+        if let Some(parent) = path.parent() {
+            std::fs::create_dir_all(parent)?;
+        }
+        std::fs::write(path, text)?;
+    }
+    let child = Command::new(&shared.settings.command)
+        .args(words)
+        .current_dir(folder.path())
+        .env_clear()
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()?;
+    Ok((folder, child))
+}
+
+/// Runs the command to its end.
+async fn run(
+    shared: &Shared,
+    request: &Request,
+    words: &[String],
+    sender: &mpsc::Sender<Told>,
+) -> Result<Value, String> {
+    let started = start(shared, request, words);
+    let (_folder, mut child) = started.map_err(|error| format!("cannot start: {error}"))?;
+    let (Some(out), Some(err)) = (child.stdout.take(), child.stderr.take()) else {
+        return Err("cannot read what the command says".to_owned());
+    };
+    let (out, err, ended) = tokio::join!(whole(out), lines(err, sender), child.wait());
+    let ended = ended.map_err(|error| error.to_string())?;
+    let code = ended.code().unwrap_or(4);
+    Ok(json!({"code": code, "out": out?, "err": err?}))
+}
+
+/// All that a stream says, up to a limit.
+async fn whole(from: impl AsyncRead + Unpin) -> Result<String, String> {
+    let mut bytes = Vec::new();
+    let read = from.take(MOST_OUTPUT + 1).read_to_end(&mut bytes).await;
+    read.map_err(|error| error.to_string())?;
+    match bytes.len() as u64 > MOST_OUTPUT {
+        true => Err("the answer is too long; ask for less".to_owned()),
+        false => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+    }
+}
+
+/// Sends progress on, and returns the other lines.
+async fn lines(
+    from: impl AsyncRead + Unpin,
+    sender: &mpsc::Sender<Told>,
+) -> Result<String, String> {
+    let mut lines = BufReader::new(from.take(MOST_OUTPUT)).lines();
+    let mut rest = String::new();
+    while let Some(line) = lines.next_line().await.map_err(|error| error.to_string())? {
+        match line.strip_prefix("progress: ") {
+            // A page that does not read misses some.
+            Some(progress) => drop(sender.try_send(Told::Progress(progress.to_owned()))),
+            None => {
+                rest += &line;
+                rest.push('\n');
+            }
+        }
+    }
+    Ok(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bytes;
+
+    #[test]
+    fn sizes_are_read() {
+        assert_eq!(bytes("512M"), Some(512 << 20));
+        assert_eq!(bytes("7"), Some(7));
+        for wrong in [
+            "",
+            "G",
+            "1T",
+            "-1G",
+            "99999999999999999999",
+            "99999999999G",
+            "1é",
+        ] {
+            assert_eq!(bytes(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! The server from outside: what it answers, what it refuses, and the page in a browser.
+
+mod browser;
+mod http;
+mod server;
+
+use std::path::PathBuf;
+
+/// The command, if it has been built.
+fn command() -> Option<PathBuf> {
+    if let Ok(given) = std::env::var("MAZURKA") {
+        return Some(given.into());
+    }
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target");
+    let built = ["debug", "release"].map(|profile| root.join(profile).join("mazurka"));
+    built.into_iter().find(|path| path.exists())
+}

@@ -1,0 +1,311 @@
+//! What the server answers and what it refuses.
+
+use std::net::SocketAddr;
+use std::sync::LazyLock;
+use std::time::{Duration, Instant};
+
+use mazurka_serve::{Server, Settings};
+use serde_json::{Value, json};
+
+use crate::command;
+use crate::http::{Answer, get, post, send};
+
+/// A server for all tests; none if the command has not been built.
+static SERVER: LazyLock<Option<SocketAddr>> = LazyLock::new(|| {
+    let Some(command) = command() else {
+        println!("skipped: mazurka missing (cargo build -p mazurka-cli)");
+        return None;
+    };
+    Some(start(Settings {
+        port: 0,
+        most_time: Duration::from_secs(20),
+        ..Settings::new(command)
+    }))
+});
+
+/// Starts a server in a thread that ends with the tests.
+pub fn start(settings: Settings) -> SocketAddr {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+        runtime.block_on(async {
+            let server = Server::bind(settings).await.expect("a port");
+            sender.send(server.address()).expect("the test waits");
+            server.run().await.expect("a server");
+        });
+    });
+    receiver.recv().expect("an address")
+}
+
+fn asked(source: &str, options: Value) -> String {
+    let request = json!({
+        "command": "check", "file": "p.maz", "files": {"p.maz": source}, "options": options, "format": "json",
+    });
+    request.to_string()
+}
+
+/// The answer among the events.
+fn answer(events: &Answer) -> Value {
+    assert_eq!(events.status, 200, "{events:?}");
+    let lines = events.body.lines();
+    let data = lines.filter_map(|line| line.strip_prefix("data: "));
+    let last = data.last().expect("an event");
+    serde_json::from_str(last).expect("JSON")
+}
+
+const RACE: &str = "var x: int = 0 ensures x == 1 process { x := 1 } process { x := 2 }";
+
+#[test]
+fn a_search_is_answered_with_the_record() {
+    let Some(server) = *SERVER else { return };
+    let found = answer(&post(server, "/api/search", &[], &asked(RACE, json!({}))));
+    assert_eq!(found["code"], 1);
+    let record: Value = serde_json::from_str(found["out"].as_str().expect("text")).expect("JSON");
+    assert_eq!(record["verdict"], "violated");
+    assert_eq!(record["program"]["file"], "p.maz");
+    // A mistake is told as the command tells it.
+    let wrong = answer(&post(
+        server,
+        "/api/search",
+        &[],
+        &asked("var x", json!({})),
+    ));
+    assert_eq!(wrong["code"], 3);
+    assert!(wrong["out"].as_str().expect("text").contains("diagnostics"));
+}
+
+#[test]
+fn includes_come_as_a_map() {
+    let Some(server) = *SERVER else { return };
+    let request = json!({
+        "command": "check", "file": "p.maz", "format": "json",
+        "files": {"p.maz": "include \"lib/shared.maz\"\nprocess { x := 1 }", "lib/shared.maz": "var x: int = 0\n"},
+    });
+    let found = answer(&post(server, "/api/search", &[], &request.to_string()));
+    assert_eq!(found["code"], 0, "{found}");
+    let outside = json!({
+        "command": "check", "file": "p.maz", "format": "json",
+        "files": {"p.maz": "include \"../../../../../../../../etc/hostname\"\nprocess { skip }"},
+    });
+    let refused = answer(&post(server, "/api/search", &[], &outside.to_string()));
+    assert_eq!(refused["code"], 3, "{refused}");
+}
+
+#[test]
+fn the_page_is_served_with_a_policy() {
+    let Some(server) = *SERVER else { return };
+    for path in [
+        "/",
+        "/page.js",
+        "/editor.js",
+        "/view.js",
+        "/examples.json",
+        "/examples/examples/counter.maz",
+    ] {
+        let page = get(server, path, &[]);
+        assert_eq!(page.status, 200, "{path}");
+        assert!(
+            page.head
+                .contains("content-security-policy: default-src 'none'"),
+            "{path}"
+        );
+        assert!(
+            page.head.contains("x-content-type-options: nosniff"),
+            "{path}"
+        );
+    }
+    let listed: Value =
+        serde_json::from_str(&get(server, "/examples.json", &[]).body).expect("JSON");
+    for example in listed.as_array().expect("a list") {
+        let file = example["file"].as_str().expect("a name");
+        assert_eq!(
+            get(server, &format!("/examples/{file}"), &[]).status,
+            200,
+            "{file}"
+        );
+    }
+}
+
+#[test]
+fn paths_lead_to_no_file() {
+    let Some(server) = *SERVER else { return };
+    for path in [
+        "/../Cargo.toml",
+        "/..%2fCargo.toml",
+        "/%2e%2e/%2e%2e/etc/passwd",
+        "/examples/corpus/../../Cargo.toml",
+        "/examples/examples/../../README.md",
+        "//etc/passwd",
+        "/editor/package.json",
+        "/api/../index.html",
+        "/index.html%00.js",
+    ] {
+        let answer = get(server, path, &[]);
+        assert!(
+            [400, 404].contains(&answer.status),
+            "{path}: {}",
+            answer.status
+        );
+    }
+}
+
+#[test]
+fn other_sites_are_refused() {
+    let Some(server) = *SERVER else { return };
+    let port = server.port();
+    let body = asked(RACE, json!({}));
+    let foreign = [
+        ("origin", "http://evil.example".to_owned()),
+        ("origin", "null".to_owned()),
+        ("origin", format!("https://{server}")),
+        ("host", "evil.example".to_owned()),
+        ("host", format!("evil.example:{port}")),
+        ("host", "127.0.0.1".to_owned()),
+        ("host", String::new()),
+    ];
+    for (name, value) in &foreign {
+        let header = [(*name, value.as_str())];
+        assert_eq!(
+            post(server, "/api/search", &header, &body).status,
+            403,
+            "{name}: {value}"
+        );
+        assert_eq!(get(server, "/", &header).status, 403, "{name}: {value}");
+    }
+    let own = format!("http://{server}");
+    assert_eq!(
+        post(server, "/api/search", &[("origin", &own)], &body).status,
+        200
+    );
+    // A form of another site cannot send this type of content.
+    let plain = format!(
+        "POST /api/search HTTP/1.1\r\nhost: {server}\r\nconnection: close\r\ncontent-type: text/plain\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    assert_eq!(send(server, plain.as_bytes()).status, 415);
+}
+
+#[test]
+fn large_and_wrong_requests_are_refused() {
+    let Some(server) = *SERVER else { return };
+    let large = asked(&"x".repeat(10 << 20), json!({}));
+    assert_eq!(post(server, "/api/search", &[], &large).status, 413);
+    let nested = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    for body in ["", "{", "[]", "null", "{\"command\": 1}", &nested, "\u{0}"] {
+        let status = post(server, "/api/search", &[], body).status;
+        assert!((400..500).contains(&status), "{body:.20}: {status}");
+    }
+    for (key, value) in [
+        ("options", json!({"witness": "x"})),
+        ("options", json!({"solver": "z3"})),
+        ("options", json!({"dump-smt": "x"})),
+        ("options", json!({"checkpoint": "x"})),
+        ("options", json!({"memory-limit": "lots"})),
+        ("file", json!("p.c")),
+        ("file", json!("../p.maz")),
+        ("command", json!("serve")),
+        ("format", json!("text")),
+        ("extra", json!(1)),
+    ] {
+        let mut request: Value = serde_json::from_str(&asked(RACE, json!({}))).expect("JSON");
+        request[key] = value.clone();
+        let status = post(server, "/api/search", &[], &request.to_string()).status;
+        assert!([400, 422].contains(&status), "{key} {value}: {status}");
+    }
+    for bytes in [
+        &b"\x00\x01\x02\r\n\r\n"[..],
+        b"GET\r\n\r\n",
+        b"GET / HTTP/9.9\r\n\r\n",
+    ] {
+        let status = send(server, bytes).status;
+        assert!(status == 0 || (400..600).contains(&status), "{status}");
+    }
+    assert_eq!(get(server, "/", &[]).status, 200, "it still answers");
+}
+
+#[test]
+fn two_hundred_clients_are_answered() {
+    let Some(server) = *SERVER else { return };
+    let clients: Vec<_> = (0..200)
+        .map(|client| {
+            std::thread::spawn(move || match client % 4 {
+                0 => {
+                    answer(&post(server, "/api/search", &[], &asked(RACE, json!({}))))["code"] == 1
+                }
+                1 => get(server, "/about.json", &[]).status == 200,
+                2 => post(server, "/api/search", &[], "{").status == 400,
+                _ => get(server, "/page.js", &[]).status == 200,
+            })
+        })
+        .collect();
+    let right = clients.into_iter().filter_map(|client| client.join().ok());
+    assert_eq!(right.filter(|right| *right).count(), 200);
+}
+
+#[test]
+fn a_search_that_is_left_is_ended() {
+    let Some(command) = command() else {
+        println!("skipped: mazurka missing (cargo build -p mazurka-cli)");
+        return;
+    };
+    // One search at a time: the second is answered only if the first is ended.
+    let server = start(Settings {
+        port: 0,
+        searches: 1,
+        ..Settings::new(command)
+    });
+    let endless = "var x: int = 0 var y: int = 0 process p (i in 0..9) { for j in 0..9 { x := x + 1; y := x } }";
+    let body = asked(endless, json!({"keep-going": true}));
+    let head = format!(
+        "POST /api/search HTTP/1.1\r\nhost: {server}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let mut stream = std::net::TcpStream::connect(server).expect("a connection");
+    std::io::Write::write_all(&mut stream, head.as_bytes()).expect("sent");
+    let mut first = [0; 4096];
+    let read = std::io::Read::read(&mut stream, &mut first).expect("progress");
+    assert!(read > 0);
+    std::thread::sleep(Duration::from_millis(300));
+    drop(stream);
+    let start = Instant::now();
+    let found = answer(&post(server, "/api/search", &[], &asked(RACE, json!({}))));
+    assert_eq!(found["code"], 1);
+    assert!(
+        start.elapsed() < Duration::from_secs(15),
+        "{:?}",
+        start.elapsed()
+    );
+}
+
+#[test]
+fn other_machines_need_a_token() {
+    let Some(command) = command() else {
+        println!("skipped: mazurka missing (cargo build -p mazurka-cli)");
+        return;
+    };
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let settings = Settings {
+        port: 0,
+        address: std::net::Ipv4Addr::UNSPECIFIED.into(),
+        ..Settings::new(command)
+    };
+    let server = runtime.block_on(Server::bind(settings)).expect("a port");
+    let token = server.token().expect("a token").to_owned();
+    assert_eq!(token.len(), 32);
+    assert!(server.url().ends_with(&format!("#token={token}")));
+    let address = SocketAddr::from(([127, 0, 0, 1], server.address().port()));
+    runtime.spawn(server.run());
+    let given = |token: &str| {
+        let bearer = format!("Bearer {token}");
+        let headers = [("authorization", bearer.as_str())];
+        post(address, "/api/search", &headers, &asked(RACE, json!({}))).status
+    };
+    assert_eq!(
+        post(address, "/api/search", &[], &asked(RACE, json!({}))).status,
+        401
+    );
+    assert_eq!(given(""), 401);
+    assert_eq!(given(&token[1..]), 401);
+    assert_eq!(given(&format!("{}x", &token[1..])), 401);
+    assert_eq!(given(&token), 200);
+}

@@ -1,0 +1,177 @@
+//! Reduced exploration of states, by one worker and by several: against brute force, and against
+//! the same search without the reduction where runs may be endless.
+
+use std::ops::ControlFlow;
+
+use crate::common::programs;
+use mazurka_core::{Kinds, Limits, Semantics, StopReason};
+use mazurka_explore::{Algorithm, Findings, Goal, Merging, Search, Workers};
+use mazurka_testkit::swarm::{messages, models, swarm, synchronised};
+use mazurka_testkit::{Config, Limit, States, every_state, generate, machine};
+
+/// Searches to the end; cycles are not looked at.
+fn stateful(reduced: bool) -> Search<Algorithm> {
+    Search {
+        algorithm: Algorithm::StatefulAs(Merging {
+            reduced,
+            ..Merging::default()
+        }),
+        limits: Limits::default(),
+        goal: Goal::Violation(Kinds::of(&[])),
+    }
+}
+
+/// By one worker, with all that it sees.
+fn alone(text: &str, search: &Search<Algorithm>) -> Option<(States, Findings)> {
+    let mut seen = States::default();
+    let most = Search {
+        limits: Limits {
+            steps: Some(300_000),
+            ..Limits::default()
+        },
+        ..search.clone()
+    };
+    let go_on = &mut |_: &_| ControlFlow::Continue(());
+    let found = most.run(&mut machine(text).ok()?, go_on, &mut seen);
+    seen.add_sites(&found);
+    (found.stopped == StopReason::Complete).then_some((seen, found))
+}
+
+fn together(text: &str, search: &Search<Algorithm>, count: usize) -> Findings {
+    let programs = &|| machine(text).expect("a program");
+    let go_on = &mut |_: &_| ControlFlow::Continue(());
+    search.share_states_after(0, &Workers { count, programs }, go_on)
+}
+
+/// What is wrong about a program, if anything.
+fn wrong(text: &str, brute: bool) -> Option<String> {
+    let (all, found_all) = alone(text, &stateful(false))?;
+    let (few, found) = alone(text, &stateful(true))?;
+    let lost = all.lost || !found_all.bounds.is_empty();
+    if !lost && few != all {
+        return Some(format!("reduced: {few:?}\nis: {all:?}"));
+    }
+    let (counts, most) = (found.counts, found_all.counts);
+    if counts.states > most.states || counts.steps > most.steps {
+        return Some(format!("more: {counts:?}\nthan {most:?}"));
+    }
+    if !lost && (counts.deadlocks, counts.final_states) != (most.deadlocks, most.final_states) {
+        return Some(format!("counts: {counts:?}\nof all {most:?}"));
+    }
+    if brute
+        && !lost
+        && !machine(text).ok()?.may_repeat()
+        && let Some(truth) = every_state(&mut machine(text).ok()?, Limit::default())
+        && !truth.lost
+        && truth != few
+    {
+        return Some(format!("reduced: {few:?}\nbrute force: {truth:?}"));
+    }
+    for workers in [2, 5] {
+        let shared = together(text, &stateful(true), workers);
+        let same = shared.counts == found.counts
+            && shared.failures == found.failures
+            && shared.deadlock == found.deadlock
+            && shared.finals == found.finals
+            && shared.bounds == found.bounds
+            && shared.stopped == found.stopped;
+        if !same {
+            return Some(format!("{workers} workers: {shared:?}\none: {found:?}"));
+        }
+    }
+    None
+}
+
+fn check(texts: impl Iterator<Item = (u64, String)>, brute: bool) {
+    let (mut compared, mut smaller) = (0, 0);
+    for (seed, text) in texts {
+        if let Some(wrong) = wrong(&text, brute) {
+            panic!("seed {seed}: {wrong}\n{text}");
+        }
+        let states =
+            |reduced| alone(&text, &stateful(reduced)).map(|(_, found)| found.counts.states);
+        let (few, all) = (states(true), states(false));
+        compared += u64::from(few.is_some());
+        smaller += u64::from(few < all);
+    }
+    assert!(
+        smaller * 10 > compared && compared > 0,
+        "{smaller} of {compared}"
+    );
+}
+
+fn generated(first: u64, count: u64) -> impl Iterator<Item = (u64, String)> {
+    let all = first..first + count;
+    all.map(|seed| (seed, generate(seed, &Config::default()).to_string()))
+}
+
+/// Loops, procedures, channels, objects that wait, types with names: each in its turn.
+fn of_swarms(first: u64, count: u64) -> impl Iterator<Item = (u64, String)> {
+    (first..first + count).map(|seed| {
+        let text = match seed % 4 {
+            0 => swarm(seed),
+            1 => models(seed),
+            2 => messages(seed),
+            _ => synchronised(seed),
+        };
+        (seed, text)
+    })
+}
+
+/// A false `assume` before the first step of a process belongs to the step that starts it.
+#[test]
+fn what_is_discarded_at_its_start_puts_nothing_off() {
+    let text = "var x, y: int = 0
+        process { spawn { assume false; x := 1 } }
+        process { y := 1; assert y == 0 }";
+    assert_eq!(wrong(text, true), None);
+    let (seen, _) = alone(text, &stateful(true)).expect("a small program");
+    assert_eq!(seen.sites.len(), 1);
+}
+
+/// A loop that goes round alone must not keep the others from failing.
+#[test]
+fn a_loop_puts_nothing_off() {
+    let text = "var x, y: int = 0
+        process { while true { x := 1 - x } }
+        process { y := 1; assert y == 0 }";
+    assert_eq!(wrong(text, true), None);
+    let (seen, _) = alone(text, &stateful(true)).expect("a small program");
+    assert_eq!(seen.sites.len(), 1);
+}
+
+/// To give a lock back is enough by itself, also if it is not held.
+#[test]
+fn a_lock_is_given_back_at_once() {
+    let text = "lock m
+        process { lock(m); unlock(m) }
+        process { lock(m); unlock(m) }
+        process { unlock(m) }";
+    assert_eq!(wrong(text, true), None);
+    let (seen, found) = alone(text, &stateful(true)).expect("a small program");
+    let (_, all) = alone(text, &stateful(false)).expect("a small program");
+    assert_eq!(seen.sites.len(), 1);
+    assert!(found.counts.states < all.counts.states);
+}
+
+#[test]
+fn finds_what_brute_force_finds() {
+    check(generated(0, programs(300)), true);
+}
+
+#[test]
+fn finds_what_all_states_show() {
+    check(of_swarms(5_000, programs(300)), true);
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn finds_what_brute_force_finds_for_long() {
+    check(generated(2_000_000, programs(20_000)), true);
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn finds_what_all_states_show_for_long() {
+    check(of_swarms(3_000_000, programs(20_000)), true);
+}

@@ -1,0 +1,151 @@
+// Who answers: the command as WebAssembly in a worker, or `mazurka serve`. Both take the same
+// request and give the same answer: exit code, standard output and standard error of the command.
+
+/**
+ * The words of a command line.
+ * @param {{command: string, file: string, options: Record<string, true|string|string[]>, format: string}} request
+ */
+export function wordsOf({ command, file, options, format }) {
+  const words = [command, file];
+  for (const [name, value] of Object.entries(options)) {
+    if (value === true) words.push(`--${name}`);
+    else for (const one of Array.isArray(value) ? value : [value]) words.push(`--${name}=${one}`);
+  }
+  if (format) words.push(`--format=${format}`);
+  return words;
+}
+
+/** A word as a shell reads it back. */
+export const quoted = (word) => (/^[\w./=,:+@%-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
+
+export class Cancelled extends Error {}
+
+/** The command in a worker of this page. */
+export class BrowserEngine {
+  name = "in this browser";
+  #module;
+  #worker = null;
+  #waiting = new Map();
+  #number = 0;
+
+  constructor(module) {
+    this.#module = module;
+  }
+
+  static async load() {
+    const answer = await fetch("mazurka.wasm");
+    if (!answer.ok) throw new Error("the engine is missing: page/build makes it");
+    return new BrowserEngine(await WebAssembly.compileStreaming(answer));
+  }
+
+  /** Another worker with the same code. */
+  twin() {
+    return new BrowserEngine(this.#module);
+  }
+
+  #start() {
+    this.#worker = new Worker("worker.js", { type: "module" });
+    this.#worker.onmessage = ({ data: { number, progress, answer } }) => {
+      const waiting = this.#waiting.get(number);
+      if (progress !== undefined) waiting?.progress(progress);
+      if (answer) {
+        this.#waiting.delete(number);
+        waiting?.resolve(answer);
+      }
+    };
+    this.#worker.onerror = (event) => {
+      const waiting = [...this.#waiting.values()];
+      this.#waiting.clear();
+      this.#worker = null;
+      for (const { reject } of waiting) reject(new Error(event.message || "the engine stopped"));
+    };
+    this.#worker.postMessage({ module: this.#module });
+  }
+
+  ask(request, progress = () => {}) {
+    if (!this.#worker) this.#start();
+    const number = ++this.#number;
+    const words = [...(request.words ?? wordsOf(request)), "--progress-lines"];
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(number, { resolve, reject, progress });
+      this.#worker.postMessage({ number, words, files: request.files });
+    });
+  }
+
+  cancel() {
+    this.#worker?.terminate();
+    this.#worker = null;
+    const waiting = [...this.#waiting.values()];
+    this.#waiting.clear();
+    for (const { reject } of waiting) reject(new Cancelled("cancelled"));
+  }
+}
+
+/** `mazurka serve`. */
+export class ServerEngine {
+  name = "native, by mazurka serve";
+  #token;
+  #running = new Set();
+
+  constructor(token) {
+    this.#token = token;
+  }
+
+  twin() {
+    return new ServerEngine(this.#token);
+  }
+
+  #headers() {
+    return { "content-type": "application/json", ...(this.#token ? { authorization: `Bearer ${this.#token}` } : {}) };
+  }
+
+  async ask({ command, file, files, options, format }, progress = () => {}) {
+    const abort = new AbortController();
+    this.#running.add(abort);
+    try {
+      const answer = await fetch("api/search", {
+        method: "POST", headers: this.#headers(), signal: abort.signal,
+        body: JSON.stringify({ command, file, files, options, format }),
+      });
+      if (!answer.ok) return { code: 3, out: "", err: `${await answer.text()}\n` };
+      return await this.#events(answer.body, progress);
+    } catch (error) {
+      if (error.name === "AbortError") throw new Cancelled("cancelled");
+      throw error;
+    } finally {
+      this.#running.delete(abort);
+    }
+  }
+
+  // Server-sent events: `progress` with a line, and in the end `answer`.
+  async #events(body, progress) {
+    const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+    let text = "";
+    for (;;) {
+      const { value, done } = await reader.read();
+      if (done) throw new Error("the server ended before it answered");
+      text += value;
+      for (let end = text.indexOf("\n\n"); end >= 0; end = text.indexOf("\n\n")) {
+        const event = text.slice(0, end);
+        text = text.slice(end + 2);
+        const field = (name) => event.split("\n").filter((line) => line.startsWith(`${name}:`))
+          .map((line) => line.slice(name.length + 1).replace(/^ /, "")).join("\n");
+        if (field("event") === "progress") progress(field("data"));
+        if (field("event") === "answer") return JSON.parse(field("data"));
+      }
+    }
+  }
+
+  cancel() {
+    for (const abort of this.#running) abort.abort();
+  }
+}
+
+/** The server if there is one, else the browser: `about.json` says which. */
+export async function findEngine(token) {
+  const about = await (await fetch("about.json")).json();
+  if (about.engine === "native") return { engine: new ServerEngine(token), table: about };
+  const engine = await BrowserEngine.load();
+  const { out } = await engine.ask({ words: ["flags"], files: {} });
+  return { engine, table: JSON.parse(out) };
+}

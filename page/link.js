@@ -1,0 +1,53 @@
+// Links that carry a program and options: JSON, compressed, in the fragment, which no server sees.
+
+/** More than this is no link. */
+export const MOST = 1 << 20;
+
+async function drained(stream, most) {
+  const reader = stream.getReader();
+  const parts = [];
+  let length = 0;
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) break;
+    length += value.length;
+    if (length > most) {
+      await reader.cancel();
+      throw new Error("the link has more than 1 MB in it");
+    }
+    parts.push(value);
+  }
+  return new Uint8Array(await new Blob(parts).arrayBuffer());
+}
+
+const through = (bytes, change) => new Blob([bytes]).stream().pipeThrough(change);
+
+/** A value as a fragment. */
+export async function packed(value) {
+  const bytes = new TextEncoder().encode(JSON.stringify(value));
+  if (bytes.length > MOST) throw new Error("the program is too long for a link");
+  const small = await drained(through(bytes, new CompressionStream("deflate-raw")), MOST);
+  let text = "";
+  for (const byte of small) text += String.fromCharCode(byte);
+  return `#1${btoa(text).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")}`;
+}
+
+/** The value of a fragment; an error says what is wrong with it. */
+export async function unpacked(fragment) {
+  if (!fragment.startsWith("#1")) throw new Error("this link is of another version");
+  let bytes;
+  try {
+    const text = atob(fragment.slice(2).replaceAll("-", "+").replaceAll("_", "/"));
+    bytes = Uint8Array.from(text, (c) => c.charCodeAt(0));
+  } catch {
+    throw new Error("the link is damaged");
+  }
+  const whole = await drained(through(bytes, new DecompressionStream("deflate-raw")), MOST).catch((error) => {
+    throw error.message.includes("1 MB") ? error : new Error("the link is damaged");
+  });
+  const value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(whole));
+  const fits = value && typeof value.text === "string" && typeof value.file === "string"
+    && typeof value.command === "string" && value.options && typeof value.options === "object";
+  if (!fits) throw new Error("the link is damaged");
+  return value;
+}

@@ -1,0 +1,312 @@
+// The page: a program, what to do with it, and the answer. The answer is the report that
+// `--format html` makes; the page takes its figures and its record out of it.
+import { Editor } from "./edit.js";
+import { Cancelled, findEngine, quoted, wordsOf } from "./engine.js";
+import { packed, unpacked } from "./link.js";
+
+const { at, attachAll, make } = MazurkaView;
+const $ = (id) => document.getElementById(id);
+
+/** Options that are shown first. */
+const USUAL = ["algorithm", "property", "memory", "set", "schedule", "inputs", "goal", "net", "seed", "time-limit", "memory-limit"];
+/** What holds unless the user says otherwise: a page must not eat the machine. */
+const LIMITS = { "time-limit": "60s", "memory-limit": "1G" };
+/** What decides how a program is read. */
+const READING = ["set", "ignore-time", "observe", "object", "product", "main"];
+/** After so long without a key the text is looked at. */
+const PAUSE = 250;
+
+const state = { engine: null, checker: null, table: null, options: { ...LIMITS }, running: false, pause: 0, diagnosed: 0, mistakes: [] };
+let editor;
+
+const commandNamed = (name) => state.table.commands.find((command) => command.name === name);
+
+// Options that the command has, as the user wants them.
+function options() {
+  const flags = commandNamed($("command").value).flags;
+  const wanted = {};
+  for (const { name, default: usual } of flags) {
+    const value = state.options[name];
+    if (value === undefined || value === "" || value === usual || (Array.isArray(value) && !value.length)) continue;
+    wanted[name] = value;
+  }
+  return wanted;
+}
+
+const request = (format, more = {}) => ({
+  command: $("command").value, file: $("file").value, files: { [$("file").value]: editor.text }, options: options(), format, ...more,
+});
+
+function showWords() {
+  const { command, file, options } = request("");
+  $("words").textContent = ["mazurka", ...wordsOf({ command, file, options })].map(quoted).join(" ");
+}
+
+function field(flag) {
+  const value = state.options[flag.name];
+  const set = (now) => {
+    state.options[flag.name] = now;
+    showWords();
+    if (READING.includes(flag.name)) later();
+  };
+  const id = `option-${flag.name}`;
+  if (flag.value === undefined) {
+    const box = make("input", { type: "checkbox", id, checked: value === true, onchange: () => set(box.checked ? true : "") });
+    return make("label", { className: "switch", title: flag.help }, box, flag.name);
+  }
+  let input;
+  if (flag.choices.length && !flag.many) {
+    input = make("select", { id, onchange: () => set(input.value) },
+      ...(flag.default === undefined ? [make("option", { value: "", textContent: "–" })] : []),
+      ...flag.choices.map((choice) => make("option", { value: choice, textContent: choice })));
+    input.value = value || flag.default || "";
+  } else {
+    const text = Array.isArray(value) ? value.join(" ") : value ?? "";
+    input = make("input", {
+      id, value: text, placeholder: flag.default ?? flag.value, spellcheck: false, autocomplete: "off",
+      oninput: () => set(flag.many ? input.value.split(flag.name === "goal" ? ";" : /\s+/).map((one) => one.trim()).filter(Boolean) : input.value.trim()),
+    });
+  }
+  return make("label", { title: flag.help }, flag.name, input);
+}
+
+function showForm() {
+  const command = commandNamed($("command").value);
+  $("about").textContent = command.about;
+  const usual = USUAL.map((name) => command.flags.find((flag) => flag.name === name)).filter(Boolean);
+  $("usual").replaceChildren(...usual.map(field));
+  $("rest").replaceChildren(...command.flags.filter((flag) => !usual.includes(flag)).map(field));
+  showWords();
+}
+
+// Mistakes and warnings, under the text.
+function showMistakes(diagnostics) {
+  state.mistakes = diagnostics;
+  editor.diagnose(diagnostics);
+  $("mistakes").replaceChildren(...diagnostics.map(({ code, severity, message, label, span, help }) =>
+    make("li", { className: severity === "error" ? "bad" : "unsure" },
+      span ? make("button", { type: "button", className: "link", textContent: `${span.line}:${span.column}`, onclick: () => editor.goTo(span.line, span.column) }) : "",
+      ` ${severity} ${code}: ${message}${label ? `: ${label}` : ""} `, make("span", { className: "help", textContent: help ?? "" }))));
+}
+
+// Reads the program and makes no step, or one.
+async function diagnose() {
+  const number = ++state.diagnosed;
+  const reading = Object.fromEntries(Object.entries(state.options).filter(([name, value]) => READING.includes(name) && value && value.length !== 0));
+  const { code, out } = await state.checker.ask({ ...request("json"), command: "run", options: { ...reading, "max-steps": "1" } });
+  if (number !== state.diagnosed) return;
+  let diagnostics = [];
+  if (code === 3 && out.startsWith("{")) diagnostics = JSON.parse(out).diagnostics ?? [];
+  showMistakes(diagnostics);
+}
+
+function later() {
+  clearTimeout(state.pause);
+  state.pause = setTimeout(() => diagnose().catch((error) => console.warn(error)), PAUSE);
+}
+
+function busy(running, words = "") {
+  state.running = running;
+  $("cancel").disabled = !running;
+  $("go").disabled = running;
+  $("compare").disabled = running;
+  $("progress").textContent = words;
+  $("result").setAttribute("aria-busy", String(running));
+}
+
+// The parts of a report, in this document. All that comes from a program is text there.
+function parts(html) {
+  const report = new DOMParser().parseFromString(html, "text/html");
+  const record = JSON.parse(report.getElementById("record").textContent);
+  const all = [...report.querySelector("main").children].filter((one) => one.tagName !== "H1" && !one.querySelector("ol.source"));
+  return { record, all: all.map((one) => document.importNode(one, true)) };
+}
+
+function showReport(into, html) {
+  const { record, all } = parts(html);
+  into.replaceChildren(...all);
+  attachAll(into, record, { line: (number) => editor.step(number) });
+  for (const node of into.querySelectorAll("[data-node]")) {
+    node.setAttribute("tabindex", "0");
+    node.setAttribute("role", "button");
+    node.setAttribute("aria-label", `run to state ${node.dataset.node}: ${node.querySelector("title")?.textContent ?? ""}`);
+    const open = () => openRun(node);
+    node.addEventListener("click", open);
+    node.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" && event.key !== " ") return;
+      event.preventDefault();
+      open();
+    });
+  }
+  return record;
+}
+
+// A state of a tree: the run that leads there.
+async function openRun(node) {
+  const figure = node.closest("figure");
+  figure.nextElementSibling?.classList.contains("opened") && figure.nextElementSibling.remove();
+  const place = make("section", { className: "opened", ariaLabel: "The run to the state" }, "…");
+  figure.after(place);
+  const kept = Object.fromEntries(Object.entries(options()).filter(([name]) => READING.includes(name) || name === "max-local"));
+  const schedule = node.dataset.schedule;
+  const asked = request("html", { command: "run", options: { ...kept, schedule } });
+  const { code, out, err } = await state.checker.ask(asked);
+  if (code >= 3) place.replaceChildren(make("p", { className: "failed", textContent: err }));
+  else showReport(place, out);
+  place.prepend(make("h2", { textContent: schedule ? `The run ${schedule}` : "The initial state" }));
+  place.scrollIntoView({ block: "nearest" });
+}
+
+async function search() {
+  if (state.running) return;
+  busy(true, "searching…");
+  editor.step(0);
+  const asked = request("html");
+  const text = editor.text;
+  try {
+    const { code, out, err } = await state.engine.ask(asked, (line) => state.running && ($("progress").textContent = line));
+    if (code >= 3 || out === "") {
+      const said = err.trim() || `the command ended with code ${code}`;
+      $("answer").replaceChildren(make("p", { className: "failed", textContent: said }));
+    } else {
+      const record = showReport($("answer"), out);
+      if (editor.text === text) {
+        editor.cover(record.coverage);
+        if (record.warnings?.length) showMistakes(record.warnings);
+      }
+    }
+    busy(false);
+  } catch (error) {
+    busy(false, error instanceof Cancelled ? "cancelled" : "");
+    if (!(error instanceof Cancelled)) $("answer").replaceChildren(make("p", { className: "failed", textContent: error.message }));
+  }
+}
+
+// What each engine counts on this program.
+async function compare() {
+  if (state.running) return;
+  const explore = commandNamed("explore");
+  const engines = explore.flags.find(({ name }) => name === "algorithm").choices;
+  const kept = Object.fromEntries(Object.entries(state.options).filter(([name, value]) => READING.includes(name) && value && value.length !== 0));
+  const columns = ["executions", "traces", "blocked", "states", "events", "steps", "seconds", "verdict"];
+  const body = make("tbody");
+  const head = ["engine", ...columns].map((text) => make("th", { scope: "col", textContent: text }));
+  $("answer").replaceChildren(make("h2", { textContent: "Engines on this program" }),
+    make("div", { className: "scroll" }, make("table", { className: "engines" }, make("thead", {}, make("tr", {}, ...head)), body)),
+    make("p", { className: "dim", textContent: "Each engine has 10 s and 200 000 executions. – : it does not count this." }));
+  busy(true, "comparing…");
+  try {
+    for (const algorithm of engines) {
+      $("progress").textContent = `exploring with ${algorithm}…`;
+      const limits = { "time-limit": "10s", "max-executions": "200000", "memory-limit": state.options["memory-limit"] || LIMITS["memory-limit"] };
+      const { code, out, err } = await state.engine.ask(request("json", { command: "explore", options: { ...kept, ...limits, algorithm } }));
+      const record = code < 3 ? JSON.parse(out) : null;
+      const cells = record ? columns.map((name) => {
+        const value = record[name];
+        return make("td", { textContent: value === null || value === undefined ? "–" : name === "seconds" ? value.toFixed(3) : String(value) });
+      }) : [make("td", { colSpan: columns.length, textContent: err.trim() })];
+      body.append(make("tr", {}, make("th", { scope: "row", textContent: algorithm }), ...cells));
+    }
+    busy(false);
+  } catch (error) {
+    busy(false, error instanceof Cancelled ? "cancelled" : error.message);
+  }
+}
+
+async function share() {
+  try {
+    const link = await packed({ text: editor.text, file: $("file").value, command: $("command").value, options: options() });
+    history.replaceState(null, "", link);
+    await navigator.clipboard?.writeText(location.href).catch(() => {});
+    $("progress").textContent = "the address of this page is the link now, and copied where the browser allows it";
+  } catch (error) {
+    $("progress").textContent = error.message;
+  }
+}
+
+function restore({ text, file, command, options }) {
+  editor.text = text;
+  $("file").value = file;
+  if (commandNamed(command)) $("command").value = command;
+  state.options = { ...LIMITS, ...options };
+  showForm();
+}
+
+async function openExample(example) {
+  const answer = await fetch(`examples/${example.file}`);
+  const name = example.file.endsWith(".abs") ? `${example.name}.abs` : `${example.name}.maz`;
+  restore({ text: await answer.text(), file: name, command: example.command ?? "check", options: example.options ?? {} });
+  showMistakes([]);
+}
+
+// A saved record, to look at. Nothing is run.
+async function openRecord(file) {
+  const text = await file.text();
+  const shown = { command: "show", file: "record.json", files: { "record.json": text }, options: {}, format: "html" };
+  const { code, out, err } = await state.checker.ask(shown);
+  if (code >= 3 || out === "") $("answer").replaceChildren(make("p", { className: "failed", textContent: err }));
+  else showReport($("answer"), out);
+}
+
+async function start() {
+  const examples = fetch("examples.json").then((answer) => answer.json());
+  const first = location.hash.length > 1 ? null : fetch("examples/examples/counter.maz").then((answer) => answer.text());
+  // An address of `mazurka serve` may have a token in it.
+  const token = /^#token=([\w-]+)$/.exec(location.hash)?.[1];
+  if (token) {
+    sessionStorage.setItem("mazurka-token", token);
+    history.replaceState(null, "", location.pathname);
+  }
+  const { engine, table } = await findEngine(sessionStorage.getItem("mazurka-token") ?? "");
+  Object.assign(state, { engine, checker: engine.twin(), table });
+  $("engine").textContent = `${table.version}, ${engine.name}`;
+  editor = new Editor($("editor"), { keywords: table.keywords, changed: later });
+  $("command").replaceChildren(...table.commands.map(({ name }) => make("option", { value: name, textContent: name })));
+
+  let linked = null;
+  if (!token && location.hash.length > 1) {
+    try {
+      linked = await unpacked(location.hash);
+    } catch (error) {
+      $("progress").textContent = error.message;
+    }
+  }
+  if (linked) restore(linked);
+  else restore({ text: (await first) ?? (await (await fetch("examples/examples/counter.maz")).text()), file: "counter.maz", command: "check", options: {} });
+
+  $("form").addEventListener("submit", (event) => {
+    event.preventDefault();
+    search();
+  });
+  $("cancel").addEventListener("click", () => state.engine.cancel());
+  $("compare").addEventListener("click", compare);
+  $("share").addEventListener("click", share);
+  $("command").addEventListener("change", showForm);
+  $("file").addEventListener("input", () => (showWords(), later()));
+  $("record").addEventListener("change", () => $("record").files[0] && openRecord($("record").files[0]));
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+      event.preventDefault();
+      search();
+    }
+    if (event.key === "Escape" && state.running) state.engine.cancel();
+  });
+
+  const all = await examples;
+  $("example").replaceChildren(make("option", { value: "", textContent: "choose…" }),
+    ...all.map(({ name, about }, number) => make("option", { value: number, textContent: about ? `${name}: ${about}` : name })));
+  $("example").addEventListener("change", async () => {
+    const chosen = all[$("example").value];
+    if (!chosen) return;
+    await openExample(chosen);
+    search();
+  });
+  // A link shows what was found at once; a server runs nothing that its user has not asked for.
+  if (!(linked && engine.name.startsWith("native"))) await search();
+  document.body.dataset.ready = "true";
+}
+
+start().catch((error) => {
+  $("progress").textContent = error.message;
+  document.body.dataset.ready = "failed";
+});

@@ -1,0 +1,93 @@
+// The record of the command as WebAssembly is that of the native command, but for times, memory and
+// workers: for every program of the corpus, with the settings that its expectations have.
+//   MAZURKA=target/debug/mazurka node --test page/test/
+import assert from "node:assert/strict";
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import test from "node:test";
+import { fileURLToPath } from "node:url";
+
+import { run } from "../wasi.js";
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
+const wasm = process.env.MAZURKA_WASM ?? join(root, "target/page/mazurka.wasm");
+const native = process.env.MAZURKA ?? join(root, "target/debug/mazurka");
+const missing = [wasm, native].find((path) => !existsSync(path));
+const options = { skip: missing && `skipped: ${missing === wasm ? "mazurka.wasm missing (page/build makes it)" : "mazurka missing"}` };
+
+// Both stop where a number of steps says so, never where a clock does.
+const LIMITS = ["--max-steps=200000", "--memory-limit=1G"];
+const module = missing ? null : new WebAssembly.Module(readFileSync(wasm));
+
+// What depends on the machine.
+function settled(text) {
+  const strip = (value) => {
+    if (Array.isArray(value)) return value.map(strip);
+    if (!value || typeof value !== "object") return value;
+    const kept = Object.entries(value).filter(([name]) => !["seconds", "memory", "jobs", "external"].includes(name));
+    return Object.fromEntries(kept.map(([name, inner]) => [name, strip(inner)]));
+  };
+  return strip(JSON.parse(text));
+}
+
+function compare(file, words, files) {
+  const [command, ...flags] = words;
+  const all = [command, file, ...flags, "--format=json"];
+  const expected = spawnSync(native, all, { cwd: root, encoding: "utf8", maxBuffer: 1 << 30 });
+  const found = run(module, { words: all, files });
+  const about = `mazurka ${all.join(" ")}`;
+  assert.equal(found.code, expected.status, `${about}: ${found.err}${expected.stderr}`);
+  if (expected.stdout === "") assert.equal(found.out, "", about);
+  else assert.deepEqual(settled(found.out), settled(expected.stdout), about);
+}
+
+// The engines that a program without inputs and one with them has.
+const WORDS = {
+  maz: [["check"], ["explore"], ["explore", "--algorithm=stateful"], ["run", "--seed=3"], ["unfold"]],
+  abs: [["check"], ["explore"], ["run", "--seed=3"]],
+};
+
+for (const language of ["maz", "abs"]) {
+  const folder = `corpus/${language}`;
+  for (const name of readdirSync(join(root, folder))) {
+    const at = `${folder}/${name}`;
+    const file = `${at}/program.${language}`;
+    if (!existsSync(join(root, file))) continue;
+    test(at, options, () => {
+      const files = Object.fromEntries(readdirSync(join(root, at))
+        .filter((inner) => inner.endsWith(`.${language}`))
+        .map((inner) => [`${at}/${inner}`, readFileSync(join(root, at, inner), "utf8")]));
+      const thorough = process.env.MAZURKA_THOROUGH ? WORDS[language] : WORDS[language].slice(0, 1);
+      for (const [command, ...flags] of thorough) {
+        const limits = command === "run" ? LIMITS : [...LIMITS, ...(command === "unfold" ? [] : ["--jobs=1"])];
+        compare(file, [command, ...flags, ...limits], files);
+      }
+    });
+  }
+}
+
+test("a search ends in time and within its memory", options, () => {
+  const text = "var x: int = 0 var y: int = 0 process p (i in 0..9) { for j in 0..9 { x := x + 1; y := x } }";
+  const start = performance.now();
+  const files = { "p.maz": text };
+  const timed = run(module, { words: ["explore", "p.maz", "--time-limit=1s", "--format=json"], files });
+  assert.equal(timed.code, 2);
+  assert.ok(performance.now() - start < 4000, `${performance.now() - start} ms`);
+  assert.deepEqual(JSON.parse(timed.out).scope.bounds.map(({ bound }) => bound), ["time-limit"]);
+  const small = run(module, { words: ["explore", "p.maz", "--algorithm=stateful", "--memory-limit=48M", "--format=json"], files });
+  assert.equal(small.code, 2, small.err);
+  assert.deepEqual(JSON.parse(small.out).scope.bounds.map(({ bound }) => bound), ["memory-limit"]);
+});
+
+test("mistakes, includes and other files", options, () => {
+  const wrong = run(module, { words: ["check", "p.maz", "--format=json"], files: { "p.maz": "var x" } });
+  assert.equal(wrong.code, 3);
+  assert.ok(JSON.parse(wrong.out).diagnostics.length > 0);
+  const files = { "p.maz": 'include "lib/x.maz"\nprocess { x := 1 }', "lib/x.maz": "var x: int = 0\n" };
+  assert.equal(run(module, { words: ["check", "p.maz", "--format=json"], files }).code, 0);
+  const outside = { "p.maz": 'include "other.maz"\nprocess { skip }' };
+  assert.equal(run(module, { words: ["check", "p.maz", "--format=json"], files: outside }).code, 3);
+  const table = JSON.parse(run(module, { words: ["flags"], files: {} }).out);
+  assert.deepEqual(table, JSON.parse(execFileSync(native, ["flags"], { encoding: "utf8" })));
+});

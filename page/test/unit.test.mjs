@@ -1,0 +1,60 @@
+// What needs neither a browser nor an engine: links, words, and the states of a run.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import test from "node:test";
+import { fileURLToPath } from "node:url";
+import vm from "node:vm";
+
+import { quoted, wordsOf } from "../engine.js";
+import { MOST, packed, unpacked } from "../link.js";
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
+const script = readFileSync(join(root, "crates/report/src/html/view.js"), "utf8");
+const view = vm.runInNewContext(`${script}; MazurkaView`);
+
+test("a link carries everything", async () => {
+  const sent = { text: "process { skip } // ▷ é </script>", file: "p.maz", command: "check", options: { set: ["N=3"], "keep-going": true } };
+  const link = await packed(sent);
+  assert.match(link, /^#1[\w-]+$/);
+  assert.deepEqual(await unpacked(link), sent);
+});
+
+test("a link that is damaged, or of something else, is refused", async () => {
+  for (const wrong of ["", "#2abc", "#1", "#1abc", "#1%%%", `#1${btoa("plain text")}`]) {
+    await assert.rejects(unpacked(wrong), wrong);
+  }
+  await assert.rejects(unpacked(await packed({ text: 1 })), /damaged/);
+});
+
+test("a link of more than a megabyte is refused, however small it is packed", async () => {
+  await assert.rejects(packed({ text: "x".repeat(MOST + 1) }), /too long/);
+  const bomb = new Blob([JSON.stringify({ text: "x".repeat(20 * MOST), file: "", command: "", options: {} })]);
+  const stream = bomb.stream().pipeThrough(new CompressionStream("deflate-raw"));
+  const small = Buffer.from(await new Response(stream).arrayBuffer());
+  assert.ok(small.length < MOST / 10);
+  await assert.rejects(unpacked(`#1${small.toString("base64url")}`), /1 MB/);
+});
+
+test("options become words", () => {
+  const words = wordsOf({ command: "check", file: "p.maz", options: { set: ["N=3", "a=[1, 2]"], "keep-going": true, seed: "7" }, format: "html" });
+  assert.deepEqual(words, ["check", "p.maz", "--set=N=3", "--set=a=[1, 2]", "--keep-going", "--seed=7", "--format=html"]);
+  assert.deepEqual(words.slice(2, 4).map(quoted), ["--set=N=3", "'--set=a=[1, 2]'"]);
+  assert.equal(quoted("it's"), "'it'\\''s'");
+});
+
+test("the state before the end follows from the changes", () => {
+  const run = {
+    state: [{ name: "a", value: "[1, [2, 3]]" }, { name: "k", value: "5" }],
+    steps: [
+      { changes: [{ name: "a[0]", from: "0", to: "4" }] },
+      { changes: [{ name: "k", from: "1", to: "5" }, { name: "a[1][1]", from: "9", to: "3" }] },
+      { changes: [{ name: "a[0]", from: "4", to: "1" }] },
+    ],
+  };
+  const after = (count) => Object.fromEntries(view.stateAfter(run, count));
+  assert.deepEqual(after(3), { a: "[1, [2, 3]]", k: "5" });
+  assert.deepEqual(after(2), { a: "[4, [2, 3]]", k: "5" });
+  assert.deepEqual(after(1), { a: "[4, [2, 9]]", k: "1" });
+  assert.deepEqual(after(0), { a: "[0, [2, 9]]", k: "1" });
+});
