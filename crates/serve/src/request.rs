@@ -98,10 +98,16 @@ fn plain(name: &str, ending: &[&str]) -> bool {
 /// ```
 /// use mazurka_serve::{FlagTable, Request, words};
 ///
-/// let table = r#"{"commands": [{"name": "check", "flags": [{"name": "set", "value": "NAME=VALUE"}]}]}"#;
-/// let table: FlagTable = serde_json::from_str(table).unwrap();
+/// let table: FlagTable = serde_json::from_str(
+///     r#"{"commands": [
+///         {"name": "check", "flags": [{"name": "set", "value": "NAME=VALUE"}]}
+///     ]}"#,
+/// ).unwrap();
 /// let mut request: Request = serde_json::from_str(
-///     r#"{"command": "check", "file": "p.maz", "files": {"p.maz": ""}, "options": {"set": ["N=3"]}, "format": "json"}"#,
+///     r#"{
+///         "command": "check", "file": "p.maz", "files": {"p.maz": ""},
+///         "options": {"set": ["N=3"]}, "format": "json"
+///     }"#,
 /// ).unwrap();
 /// let all = words(&request, &table).unwrap();
 /// assert_eq!(all, ["check", "p.maz", "--set=N=3", "--format=json", "--progress-lines"]);
