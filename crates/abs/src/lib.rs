@@ -26,13 +26,16 @@ mod flatten;
 mod future;
 mod heap;
 mod labels;
+pub mod layout;
 mod liveness;
 mod machine;
 mod memo;
 mod narrate;
 mod nets;
 mod observe;
+mod places;
 mod pure;
+pub mod rename;
 mod standing;
 mod step;
 pub mod symbols;
@@ -48,6 +51,7 @@ pub use code::{Code, Observed};
 pub use heap::State;
 pub use machine::Machine;
 pub use nets::NoNet;
+pub use places::StepPlace;
 
 /// How to read a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -80,7 +80,7 @@ pub struct Symbols {
 /// assert_eq!(found.mentions.iter().filter(|(_, symbol)| *symbol == 2).count(), 3);
 /// ```
 pub fn symbols(source: &str) -> Symbols {
-    let (tokens, _) = words(source, 0, source.len());
+    let tokens = all_words(source);
     let mut finder = Finder {
         closes: closing(&tokens),
         tokens,
@@ -91,6 +91,24 @@ pub fn symbols(source: &str) -> Symbols {
     finder.declare();
     finder.mention();
     finder.found
+}
+
+/// The words of a text, with those of the expressions in its template strings.
+pub(crate) fn all_words(source: &str) -> Vec<Token> {
+    let (tokens, _) = words(source, 0, source.len());
+    let mut all = Vec::with_capacity(tokens.len());
+    for token in tokens {
+        let TokenKind::Template(parts) = &token.kind else {
+            all.push(token);
+            continue;
+        };
+        for place in parts.iter().filter_map(|(_, place)| *place) {
+            let (mut inner, _) = words(source, place.start as usize, place.end as usize);
+            inner.pop();
+            all.append(&mut inner);
+        }
+    }
+    all
 }
 
 /// For each opening bracket the place of the one that closes it; the last word if none does.

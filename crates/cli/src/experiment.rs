@@ -14,7 +14,7 @@ use crate::suite::{read, stays_inside, written};
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Experiments {
-    /// `check`, `explore`, `unfold` or `symbolic`.
+    /// `check`, `explore`, `unfold`, `symbolic` or `reach`.
     pub command: Option<String>,
     #[serde(default)]
     pub algorithm: Vec<String>,
@@ -22,6 +22,9 @@ pub(crate) struct Experiments {
     pub net: Vec<String>,
     #[serde(default)]
     pub por: Vec<String>,
+    /// How states are looked for.
+    #[serde(default)]
+    pub method: Vec<String>,
     /// Whether symbolic states whose path condition nothing satisfies are dropped.
     pub feasible: Option<bool>,
     /// The columns to show; all if there are none.
@@ -41,6 +44,9 @@ pub(crate) struct Listed {
     pub file: String,
     #[serde(default)]
     pub set: BTreeMap<String, toml::Value>,
+    /// The states to look for.
+    #[serde(default)]
+    pub property: Vec<String>,
     /// What others have published: a column for each, with a figure for each engine.
     #[serde(default)]
     pub published: BTreeMap<String, BTreeMap<String, toml::Value>>,

@@ -132,11 +132,14 @@ pub(crate) fn maz_program(name: &str, cannot: &str) -> Result<String, String> {
         return Err(crate::native::refusal(name));
     }
     match name.ends_with(".abs") {
-        true => Err(format!(
-            "ABS programs cannot be {cannot}; `mazurka check` and `mazurka explore` work on them"
-        )),
+        true => Err(no_abs(cannot)),
         false => with_included(name),
     }
+}
+
+/// Why a command does not take a program in ABS.
+pub(crate) fn no_abs(cannot: &str) -> String {
+    format!("ABS programs cannot be {cannot}; `mazurka check` and `mazurka explore` work on them")
 }
 
 /// The text of a record.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use mazurka::Program;
-use mazurka::reach::BadProperty;
+use mazurka::reach::{BadProperty, StateProperty};
 
 use crate::commands::Refusal;
 use crate::native::{self, NativeArgs};
@@ -175,6 +175,18 @@ impl Sources {
             set.push(("@files".to_owned(), starts.join(",")));
         }
         Program::load(&self.name, &self.text, &set).map_err(|all| self.mistakes(&all))
+    }
+
+    /// The property of a state of the program.
+    pub(crate) fn state(
+        &self,
+        set: &[(String, String)],
+        property: &str,
+    ) -> Result<StateProperty, Refusal> {
+        if self.name.ends_with(".abs") {
+            return Err(files::no_abs("asked about states").into());
+        }
+        StateProperty::read(&self.text, set, property).map_err(bad_property)
     }
 
     /// The mistakes of the first file that has any, to be shown.

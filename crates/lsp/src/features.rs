@@ -5,9 +5,9 @@ use lsp_types::{
     InlayHint, InlayHintLabel, InlayHintTooltip, Location, MarkupContent, MarkupKind, Position,
     Range, SymbolKind as Icon, TextEdit,
 };
-use mazurka::format::format;
-use mazurka::names::keywords_of;
-use mazurka::symbols::{Symbol, SymbolKind, symbols};
+use mazurka::format::format_of;
+use mazurka::names::{keywords_of, names_of, renaming};
+use mazurka::symbols::{Symbol, SymbolKind};
 use mazurka::{Program, StepPlace};
 use serde_json::json;
 
@@ -124,9 +124,6 @@ pub(crate) fn references(
 
 /// The range of the name at a position, if it can be renamed.
 pub(crate) fn renamable(document: &Document, position: Position) -> Option<Range> {
-    if !document.is_maz() {
-        return None;
-    }
     let offset = document.text.offset(position) as u32;
     let mention = document.symbols.at(offset)?;
     Some(document.text.range(mention.span))
@@ -140,24 +137,11 @@ pub(crate) fn rename(
     environment: &dyn Environment,
 ) -> Result<Vec<TextEdit>, String> {
     let offset = document.text.offset(position) as u32;
-    if !document.is_maz() {
-        return Err("names of ABS programs are not renamed".to_owned());
-    }
-    let mention = document.symbols.at(offset).ok_or("there is no name here")?;
-    let is_part = |c: char| c.is_alphanumeric() || c == '_';
-    let is_name =
-        new.starts_with(|c: char| c.is_alphabetic() || c == '_') && new.chars().all(is_part);
-    if !is_name {
-        return Err(format!("`{new}` is no name"));
-    }
     let source = document.text.as_str();
+    let spans = renaming(&document.path, source, offset, new)?;
     if document.program.is_none() {
         return Err("the program has mistakes: mend these first".to_owned());
     }
-    if source.contains("prove \"") {
-        return Err("the program has `prove` goals, in which names are not looked up".to_owned());
-    }
-    let spans: Vec<_> = document.symbols.of(mention.symbol).collect();
     let mut renamed = String::with_capacity(source.len());
     let mut at = 0;
     for span in &spans {
@@ -170,8 +154,11 @@ pub(crate) fn rename(
     let meanings = |all: &mazurka::symbols::Symbols| -> Vec<usize> {
         all.mentions.iter().map(|mention| mention.symbol).collect()
     };
-    let text = environment.expand(&document.path, &renamed);
-    let clash = meanings(&symbols(&renamed)) != meanings(&document.symbols)
+    let text = match document.is_maz() {
+        true => environment.expand(&document.path, &renamed),
+        false => renamed.clone(),
+    };
+    let clash = meanings(&names_of(&document.path, &renamed)) != meanings(&document.symbols)
         || Program::load(&document.path, &text, &[]).is_err();
     if clash {
         return Err(format!("`{new}` means something else in this program"));
@@ -290,7 +277,7 @@ pub(crate) fn completion(document: &Document, position: Position) -> Vec<Complet
 /// The edit that lays the text out; none if it is laid out, or has mistakes.
 pub(crate) fn formatting(document: &Document) -> Option<Vec<TextEdit>> {
     let text = document.text.as_str();
-    let formatted = format(text).ok().filter(|_| document.is_maz())?;
+    let formatted = format_of(&document.path, text)?;
     Some(match formatted == text {
         true => Vec::new(),
         false => vec![TextEdit::new(document.text.whole(), formatted)],

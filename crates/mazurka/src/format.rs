@@ -8,3 +8,19 @@
 //! ```
 
 pub use mazurka_lang::{Unformatted, format};
+
+/// Lays a program out, in the language that the name of its file tells; none if it has mistakes.
+/// Programs in ABS are only indented.
+///
+/// ```
+/// use mazurka::format::format_of;
+/// assert_eq!(format_of("a.maz", "process{skip}"), Some("process { skip }\n".to_owned()));
+/// assert_eq!(format_of("a.abs", "{\nskip;\n}\n"), Some("{\n  skip;\n}\n".to_owned()));
+/// assert_eq!(format_of("a.maz", "process {"), None);
+/// ```
+pub fn format_of(file: &str, text: &str) -> Option<String> {
+    match file.ends_with(".abs") {
+        true => mazurka_abs::layout::indented(text).ok(),
+        false => format(text).ok(),
+    }
+}

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use mazurka_abs::NoNet;
 use mazurka_core::{Fairness, Kinds, Labelled, Narrator, Patience, Semantics};
 use mazurka_diagnostics::{Diagnostic, Span};
-use mazurka_lang::{Code, Concolic, LabelledMachine, Machine, Setting};
+use mazurka_lang::{Code, Concolic, LabelledMachine, Machine, Setting, StepPlace};
 
 use crate::native::Native;
 use crate::unknowns::ForAll;
@@ -51,6 +51,11 @@ pub(crate) trait Front: Sync {
     /// The code of a `.maz` program, for commands that need its text or its terms.
     fn maz(&self) -> Option<&Arc<Code>> {
         None
+    }
+
+    /// The places in the source where steps begin, with what each may touch.
+    fn step_places(&self) -> Vec<StepPlace> {
+        self.maz().map_or(Vec::new(), |code| code.step_places())
     }
 
     /// The program itself if it has unknown values, so that it is explored for all of them.
@@ -227,6 +232,17 @@ impl Front for Arc<mazurka_abs::Code> {
         Some(mazurka_abs::Machine::labelled(code, options.limits.local))
     }
 
+    fn step_places(&self) -> Vec<StepPlace> {
+        let places = mazurka_abs::Code::step_places(self).into_iter();
+        let place = |one: mazurka_abs::StepPlace| StepPlace {
+            span: one.span,
+            waits: one.waits,
+            reads: one.reads,
+            writes: one.writes,
+        };
+        places.map(place).collect()
+    }
+
     fn asks_for_determinism(&self) -> bool {
         mazurka_abs::Code::observes(self)
     }
@@ -329,6 +345,11 @@ impl Language {
     /// The code of a `.maz` program.
     pub fn maz(&self) -> Option<&Arc<Code>> {
         on_any_front!(*self, front => front.maz())
+    }
+
+    /// The places in the source where steps begin.
+    pub fn step_places(&self) -> Vec<StepPlace> {
+        on_any_front!(*self, front => front.step_places())
     }
 
     /// The program itself if it has unknown values.

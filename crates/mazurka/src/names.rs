@@ -1,6 +1,7 @@
 //! What a text declares, in either language, for editors.
 
 use mazurka_abs::symbols as abs;
+use mazurka_diagnostics::Span;
 use mazurka_lang::symbols::{KEYWORDS, Mention, Symbol, SymbolKind, Symbols, symbols};
 
 /// Resolves the names of a program, in the language that the name of its file tells. Those of ABS
@@ -32,6 +33,33 @@ pub fn names_of(file: &str, source: &str) -> Symbols {
             .map(|(span, symbol)| Mention { span, symbol })
             .collect(),
     }
+}
+
+/// The places at which the name that stands at an offset has to be replaced by another one, in
+/// order. The error says why it cannot be. What the new text means is for the caller to look at.
+///
+/// ```
+/// use mazurka::names::renaming;
+/// let source = "var x: int = 0  process { x := 1 }";
+/// assert_eq!(renaming("a.maz", source, 4, "y").unwrap().len(), 2);
+/// assert!(renaming("a.maz", source, 4, "1x").is_err());
+/// ```
+pub fn renaming(file: &str, source: &str, offset: u32, new: &str) -> Result<Vec<Span>, String> {
+    if is_abs(file) {
+        return mazurka_abs::rename::renaming(source, offset, new);
+    }
+    let found = symbols(source);
+    let mention = found.at(offset).ok_or("there is no name here")?;
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let is_name =
+        new.starts_with(|c: char| c.is_alphabetic() || c == '_') && new.chars().all(is_part);
+    if !is_name {
+        return Err(format!("`{new}` is no name"));
+    }
+    if source.contains("prove \"") {
+        return Err("the program has `prove` goals, in which names are not looked up".to_owned());
+    }
+    Ok(found.of(mention.symbol).collect())
 }
 
 /// The words of the language that the name of a file tells.

@@ -5,8 +5,7 @@ use mazurka_lang::StepPlace;
 use crate::Program;
 
 impl Program {
-    /// The places of a `.maz` program where steps begin, with what each may touch; none of other
-    /// languages.
+    /// The places of a program where steps begin, with what each may touch; none of C.
     ///
     /// ```
     /// let source = "var x: int = 0  process { x := 1; let y = 2 }";
@@ -16,7 +15,6 @@ impl Program {
     /// assert_eq!(steps[0].writes, ["x"]);
     /// ```
     pub fn step_places(&self) -> Vec<StepPlace> {
-        let code = self.language.maz();
-        code.map_or(Vec::new(), |code| code.step_places())
+        self.language.step_places()
     }
 }

@@ -47,7 +47,7 @@ pub(crate) struct ReachArgs {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Method {
+pub(super) enum Method {
     /// Enumerate the markings of what the property is about
     Search,
     /// Translate the net into a formula, and ask the embedded solver

@@ -3,12 +3,15 @@
 use std::path::Path;
 
 use clap::{Args, ValueEnum};
+use mazurka::reach::{self, Reach, Reached, StateProperty};
 use mazurka::record::Record;
 use mazurka::symbolic::{Reduction, SymbolicOptions};
 use mazurka::unfold::{NetKind, Unfold};
 use mazurka::{Algorithm, Options, Program};
 use mazurka_report::{Plot, Sheet};
+use serde::Serialize;
 
+use super::reach::Method;
 use super::symbolic::reduction;
 use super::{Refusal, jobs};
 use crate::args::{AllowArgs, OutputArgs, SearchArgs, algorithm, net};
@@ -39,6 +42,7 @@ const MOST_SEARCHES: usize = 10_000;
   mazurka table readers.maz --set N=2..9 --algorithm naive --algorithm optimal --format svg > growth.svg
   mazurka table corpus/maz/thesis-updater/program.maz --command unfold --net contextual --net replicated
   mazurka table sympaths.maz --command symbolic --por none,canonical --format latex
+  mazurka table fib.maz --set N=4,5 --command reach --property 'i > 144' --method search,smt
   mazurka table corpus/context-table-1.toml --format markdown
 
 Each search has the limits for itself. A search that is cut says so in the columns `verdict` and
@@ -60,7 +64,7 @@ pub(crate) struct TableArgs {
     /// An engine, for --command explore (repeatable) [default: optimal]
     #[arg(long, value_name = "ALGORITHM", value_parser = algorithm(Algorithm::ALL))]
     algorithm: Vec<Algorithm>,
-    /// A net, for --command unfold (repeatable) [default: contextual]
+    /// A net, for --command unfold and reach (repeatable) [default: contextual]
     #[arg(long, value_name = "NET", value_parser = net())]
     net: Vec<NetKind>,
     /// Which symbolic states are merged, for --command symbolic (repeatable) [default: canonical]
@@ -69,6 +73,12 @@ pub(crate) struct TableArgs {
     /// Keep symbolic states whose path condition nothing satisfies
     #[arg(long)]
     no_feasible: bool,
+    /// A state to look for, for --command reach (repeatable): `x == 3 && at(0, 12)`
+    #[arg(long, value_name = "CONDITION")]
+    property: Vec<String>,
+    /// How to look for it in the net, for --command reach (repeatable) [default: search]
+    #[arg(long, value_enum, value_delimiter = ',')]
+    method: Vec<Method>,
     /// Of a list, only programs whose name contains this
     #[arg(long, value_name = "NAME")]
     only: Option<String>,
@@ -101,16 +111,38 @@ enum Experiment {
     Unfold,
     /// Execute for all initial values
     Symbolic,
+    /// Say whether each state can be reached
+    Reach,
 }
 
 /// One way to search.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 enum Way {
     Check,
     Explore(Algorithm),
     Unfold(NetKind),
     /// A reduction, and whether states that nothing satisfies are dropped.
     Symbolic(Reduction, bool),
+    /// The property of a state, the net to search, and how.
+    Reach(String, NetKind, Method),
+}
+
+/// What a search has found.
+#[derive(Debug, Serialize)]
+struct Row {
+    #[serde(flatten)]
+    record: Record,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    state: Option<State>,
+}
+
+/// A state that was looked for.
+#[derive(Debug, Serialize)]
+struct State {
+    state: String,
+    answer: Reached,
+    net: String,
+    method: &'static str,
 }
 
 /// One program at one size, and how it is searched.
@@ -136,7 +168,7 @@ pub(super) fn table(args: &TableArgs) -> Result<Exit, Refusal> {
         return Err(no.into());
     }
     let options = args.search.options(jobs(Some(1)))?;
-    let mut records = Vec::new();
+    let mut found: Vec<Row> = Vec::new();
     let mut listed = Vec::new();
     let mut read: Option<(&str, Sources)> = None;
     for one in &planned {
@@ -145,13 +177,21 @@ pub(super) fn table(args: &TableArgs) -> Result<Exit, Refusal> {
             _ => Sources::read(&[&one.file])?,
         };
         let program = sources.load(&one.set)?;
-        read = Some((&one.file, sources));
         for way in &one.ways {
-            records.push(args.searched(&program, *way, &options)?);
+            let row = match way {
+                Way::Reach(property, net, method) => {
+                    let wanted = sources.state(&one.set, property)?;
+                    args.reached(&program, (property, wanted), *net, *method, &options)?
+                }
+                way => args.counted(&program, way, &options)?,
+            };
+            args.complain(&program, &row.record);
+            found.push(row);
             listed.push(one.listed.as_ref());
         }
+        read = Some((&one.file, sources));
     }
-    let cut = records.iter().any(|record| !record.scope.bounds.is_empty());
+    let cut = found.iter().any(|row| !row.record.scope.bounds.is_empty());
     let exit = if cut {
         Exit::Inconclusive
     } else {
@@ -162,7 +202,8 @@ pub(super) fn table(args: &TableArgs) -> Result<Exit, Refusal> {
         quiet: false,
         allowing: args.allowing,
     };
-    let mut sheet = Sheet::of_searches(&records);
+    let mut sheet = Sheet::of_searches(found.iter().map(|row| &row.record));
+    add_states(&mut sheet, &found);
     if let Some(list) = &list {
         published(&mut sheet, list, &listed);
     }
@@ -174,7 +215,7 @@ pub(super) fn table(args: &TableArgs) -> Result<Exit, Refusal> {
     if !columns.is_empty() {
         sheet = selected(&sheet, columns)?;
     }
-    show(&records, exit, &output, |format| {
+    show(&found, exit, &output, |format| {
         Ok(match format {
             Format::Csv => sheet.csv(),
             Format::Markdown => sheet.markdown(),
@@ -183,6 +224,29 @@ pub(super) fn table(args: &TableArgs) -> Result<Exit, Refusal> {
             _ => sheet.text(),
         })
     })
+}
+
+/// Adds the states that were looked for, and what was answered, behind a sheet.
+fn add_states(sheet: &mut Sheet, found: &[Row]) {
+    if found.iter().all(|row| row.state.is_none()) {
+        return;
+    }
+    for (cells, row) in sheet.rows.iter_mut().zip(found) {
+        let state = row.state.as_ref();
+        let cell = |text: fn(&State) -> String| state.map_or(String::new(), text);
+        cells.push(cell(|state| state.state.clone()));
+        cells.push(cell(|state| state.net.clone()));
+        cells.push(cell(|state| {
+            let answer = match state.answer {
+                Reached::Reachable => "reachable",
+                Reached::Unreachable => "unreachable",
+                Reached::Unknown => "unknown",
+            };
+            answer.to_owned()
+        }));
+    }
+    let names = ["state", "net", "answer"];
+    sheet.head.extend(names.map(str::to_owned));
 }
 
 /// Adds the names of a list in front of a sheet, and what others have published behind it.
@@ -225,30 +289,47 @@ struct Ways<'a> {
     nets: &'a [NetKind],
     reductions: &'a [Reduction],
     feasible: bool,
+    properties: &'a [String],
+    methods: &'a [Method],
 }
 
 impl Ways<'_> {
     fn all(&self) -> Result<Vec<Way>, Refusal> {
         let (algorithms, nets) = (!self.algorithms.is_empty(), !self.nets.is_empty());
+        let reach = !self.properties.is_empty() || !self.methods.is_empty();
         let symbolic = !self.reductions.is_empty() || !self.feasible;
-        let refused = [
+        use Experiment::{Explore, Reach, Symbolic, Unfold};
+        let refused: [(bool, &[Experiment], &str); 4] = [
             (
                 algorithms,
-                Experiment::Explore,
+                &[Explore],
                 "--algorithm is for --command explore",
             ),
-            (nets, Experiment::Unfold, "--net is for --command unfold"),
+            (
+                nets,
+                &[Unfold, Reach],
+                "--net is for --command unfold and reach",
+            ),
             (
                 symbolic,
-                Experiment::Symbolic,
+                &[Symbolic],
                 "--por and --no-feasible are for --command symbolic",
             ),
+            (
+                reach,
+                &[Reach],
+                "--property and --method are for --command reach",
+            ),
         ];
-        for (given, command, why) in refused {
-            if given && self.command != command {
+        for (given, commands, why) in refused {
+            if given && !commands.contains(&self.command) {
                 return Err(why.to_owned().into());
             }
         }
+        let or = |given: &[NetKind]| match given {
+            [] => vec![NetKind::Contextual],
+            given => given.to_vec(),
+        };
         let feasible = self.feasible;
         Ok(match self.command {
             Experiment::Check => vec![Way::Check],
@@ -261,8 +342,24 @@ impl Ways<'_> {
                 self.algorithms.iter().copied().map(Way::Explore).collect()
             }
             Experiment::Explore => vec![Way::Explore(Algorithm::Optimal)],
-            Experiment::Unfold if nets => self.nets.iter().copied().map(Way::Unfold).collect(),
-            Experiment::Unfold => vec![Way::Unfold(NetKind::Contextual)],
+            Experiment::Unfold => or(self.nets).into_iter().map(Way::Unfold).collect(),
+            Experiment::Reach => {
+                if self.properties.is_empty() {
+                    return Err("--command reach needs a --property".to_owned().into());
+                }
+                let methods = match self.methods {
+                    [] => &[Method::Search],
+                    given => given,
+                };
+                let mut ways = Vec::new();
+                for property in self.properties {
+                    for &net in &or(self.nets) {
+                        let all = methods.iter();
+                        ways.extend(all.map(|&how| Way::Reach(property.clone(), net, how)));
+                    }
+                }
+                ways
+            }
         })
     }
 }
@@ -288,7 +385,8 @@ impl TableArgs {
         }
         let flags = !self.set.is_empty() || self.command.is_some() || self.no_feasible;
         let engines = !self.algorithm.is_empty() || !self.net.is_empty() || !self.por.is_empty();
-        if flags || engines || self.files.len() > 1 {
+        let states = !self.property.is_empty() || !self.method.is_empty();
+        if flags || engines || states || self.files.len() > 1 {
             let no = "a list says which programs, settings and engines are searched: give it alone";
             return Err(no.to_owned().into());
         }
@@ -304,6 +402,8 @@ impl TableArgs {
             nets: &self.net,
             reductions: &self.por,
             feasible: !self.no_feasible,
+            properties: &self.property,
+            methods: &self.method,
         };
         let ways = ways.all()?;
         let settings = combinations(&self.set);
@@ -326,18 +426,29 @@ impl TableArgs {
     fn planned_by(&self, list: &Experiments) -> Result<Vec<Planned>, Refusal> {
         let command = match &list.command {
             Some(name) => <Experiment as ValueEnum>::from_str(name, false).map_err(|_| {
-                format!("there is no command `{name}`: check, explore, unfold or symbolic")
+                format!("there is no command `{name}`: check, explore, unfold, symbolic or reach")
             })?,
             None => Experiment::Explore,
         };
-        let ways = Ways {
-            command,
-            algorithms: &named(&list.algorithm)?,
-            nets: &named(&list.net)?,
-            reductions: &named(&list.por)?,
-            feasible: list.feasible.unwrap_or(true),
+        let method = |name: &String| {
+            let known = <Method as ValueEnum>::from_str(name, false);
+            known.map_err(|_| format!("there is no method `{name}`: search or smt"))
         };
-        let ways = ways.all()?;
+        let methods: Vec<Method> = list.method.iter().map(method).collect::<Result<_, _>>()?;
+        let (algorithms, nets) = (named(&list.algorithm)?, named(&list.net)?);
+        let reductions = named(&list.por)?;
+        let ways = |properties: &[String]| {
+            let ways = Ways {
+                command,
+                algorithms: &algorithms,
+                nets: &nets,
+                reductions: &reductions,
+                feasible: list.feasible.unwrap_or(true),
+                properties,
+                methods: &methods,
+            };
+            ways.all()
+        };
         let folder = Path::new(&self.files[0]).parent().unwrap_or(Path::new(""));
         let wanted = |listed: &&Listed| match &self.only {
             Some(part) => listed.name.contains(part),
@@ -347,7 +458,7 @@ impl TableArgs {
             Ok(Planned {
                 file: folder.join(&listed.file).display().to_string(),
                 set: listed.settings()?,
-                ways: ways.clone(),
+                ways: ways(&listed.property)?,
                 listed: Some(listed.clone()),
             })
         });
@@ -358,8 +469,40 @@ impl TableArgs {
         }
     }
 
-    fn searched(&self, program: &Program, way: Way, options: &Options) -> Result<Record, Refusal> {
-        let done = watched(&options.limits, self.quiet, |watch| match way {
+    /// Looks for a state.
+    fn reached(
+        &self,
+        program: &Program,
+        (property, wanted): (&str, StateProperty),
+        kind: NetKind,
+        method: Method,
+        options: &Options,
+    ) -> Result<Row, Refusal> {
+        let net = Unfold { kind, seed: 0 };
+        let method: reach::Method = method.into();
+        let done = watched(&options.limits, self.quiet, |watch| {
+            program.reach(&wanted, Reach { net, method }, options, watch)
+        })?;
+        let done = done.map_err(|error| format!("`{}`: {error}", program.record().file))?;
+        let mut record = done.record;
+        record.algorithm = method.name().to_owned();
+        watch::add_memory(&mut record);
+        let state = State {
+            state: property.to_owned(),
+            answer: done.answer,
+            net: kind.to_string(),
+            method: method.name(),
+        };
+        Ok(Row {
+            record,
+            state: Some(state),
+        })
+    }
+
+    /// Searches, and counts.
+    fn counted(&self, program: &Program, way: &Way, options: &Options) -> Result<Row, Refusal> {
+        let done = watched(&options.limits, self.quiet, |watch| match *way {
+            Way::Reach(..) => unreachable!("it is looked for by `reached`"),
             Way::Check => program.check(options, watch),
             Way::Explore(algorithm) => program.explore(algorithm, options, watch),
             Way::Unfold(kind) => {
@@ -387,6 +530,15 @@ impl TableArgs {
         let file = &program.record().file;
         let mut record = done.map_err(|error| format!("`{file}`: {error}"))?;
         watch::add_memory(&mut record);
+        Ok(Row {
+            record,
+            state: None,
+        })
+    }
+
+    /// Says of a search that was cut that it was.
+    fn complain(&self, program: &Program, record: &Record) {
+        let file = &program.record().file;
         if !record.scope.bounds.is_empty() && !self.quiet {
             let set = program.record().set.iter();
             let set: String = set
@@ -397,7 +549,6 @@ impl TableArgs {
                 record.algorithm
             ));
         }
-        Ok(record)
     }
 }
 

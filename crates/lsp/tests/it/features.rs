@@ -275,7 +275,38 @@ fn actors_have_diagnostics_and_definitions() {
     assert_eq!(declared["range"]["start"], position(0, 16));
     let mut asked = at(&file, &position(0, 17));
     asked["newName"] = json!("y");
+    let edits = client.request("textDocument/rename", asked.clone());
+    let edits = edits["changes"][&file].as_array().expect("edits").clone();
+    assert_eq!(edits.len(), 1);
+    asked["newName"] = json!("Y");
     let refused = client.try_request("textDocument/rename", asked);
-    let refused = refused.expect_err("names of ABS are not renamed");
-    assert!(refused.message.contains("ABS"), "{refused:?}");
+    let refused = refused.expect_err("a variable starts with a small letter");
+    assert!(refused.message.contains("small"), "{refused:?}");
+}
+
+#[test]
+fn steps_of_actors_are_marked() {
+    let mut client = Client::new();
+    let file = uri("/models/two.abs");
+    let text = "module M;
+class C {
+  Int x = 0;
+  Unit m() {
+    await x > 0;
+    x = 2;
+  }
+}
+{ C c = new C(); }
+";
+    client.open(&file, text);
+    let range = json!({ "start": position(0, 0), "end": position(99, 0) });
+    let visible = json!({ "textDocument": { "uri": file }, "range": range });
+    let hints = client.request("textDocument/inlayHint", visible);
+    let places: Vec<(Value, Value)> = { hints.as_array().expect("a list").iter() }
+        .map(|one| (one["position"]["line"].clone(), one["label"].clone()))
+        .collect();
+    assert!(places.contains(&(json!(3), json!("◆"))), "{hints}");
+    assert!(places.contains(&(json!(4), json!("◇"))), "{hints}");
+    let hover = client.at("textDocument/hover", &file, &position(4, 5));
+    assert!(hover.to_string().contains("writes `C.x`"), "{hover}");
 }
