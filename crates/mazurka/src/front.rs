@@ -55,7 +55,8 @@ pub(crate) trait Front: Sync {
 
     /// The places in the source where steps begin, with what each may touch.
     fn step_places(&self) -> Vec<StepPlace> {
-        self.maz().map_or(Vec::new(), |code| code.step_places())
+        self.maz()
+            .map_or(Vec::new(), |code| Code::step_places(code))
     }
 
     /// The program itself if it has unknown values, so that it is explored for all of them.
