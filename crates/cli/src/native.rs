@@ -109,7 +109,11 @@ impl Loading {
     fn watch() -> Self {
         let loaded = Arc::new(AtomicBool::new(false));
         let watched = Arc::clone(&loaded);
+        let (started, starts) = std::sync::mpsc::channel();
         std::thread::spawn(move || {
+            // A thread that starts asks the loader for something, which it does not get while
+            // constructors run.
+            let _heard = started.send(());
             while !watched.load(Ordering::SeqCst) {
                 if worked() > LOADING {
                     output::complain(&format!(
@@ -122,6 +126,7 @@ impl Loading {
                 std::thread::sleep(Duration::from_millis(50));
             }
         });
+        let _started = starts.recv();
         Self(loaded)
     }
 }

@@ -296,7 +296,7 @@ class C {
     x = 2;
   }
 }
-{ C c = new C(); }
+{ new C(); }
 ";
     client.open(&file, text);
     let range = json!({ "start": position(0, 0), "end": position(99, 0) });
