@@ -53,7 +53,7 @@ pub(crate) struct Node {
     children: Vec<Process>,
     /// What the steps of the last of these processes have chosen.
     choices: Vec<Vec<Choice>>,
-    /// Sets of processes, of each of which a child or a sleeper is owed.
+    /// Sets of processes, of each of which a child or a sleeper is owed; none is part of another.
     owed: Vec<Vec<Process>>,
     /// Whether all ready processes are.
     owes_all: bool,
@@ -623,7 +623,10 @@ impl<'w, 'a> Walk<'w, 'a> {
 
     fn owe(&mut self, at: usize, set: Vec<Process>) {
         let node = &mut self.nodes[at];
-        if node.is_owed(&set) && !node.owed.contains(&set) {
+        // What has a process of a part of a set has one of the set.
+        let within = |part: &[Process], whole: &[Process]| part.iter().all(|p| whole.contains(p));
+        if node.is_owed(&set) && !node.owed.iter().any(|known| within(known, &set)) {
+            node.owed.retain(|known| !within(&set, known));
             node.owed.push(set);
         }
     }
