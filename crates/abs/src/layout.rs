@@ -161,18 +161,6 @@ mod tests {
     }
 
     #[test]
-    fn the_programs_of_the_corpus_are_laid_out() {
-        let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../../corpus/abs");
-        for folder in std::fs::read_dir(corpus).expect("the corpus") {
-            let path = folder.expect("a folder").path().join("program.abs");
-            let Ok(source) = std::fs::read_to_string(&path) else {
-                continue;
-            };
-            assert_eq!(indented(&source).expect("words"), source, "{path:?}");
-        }
-    }
-
-    #[test]
     fn any_text_keeps_its_words() {
         for source in [
             "",

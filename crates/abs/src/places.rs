@@ -19,9 +19,9 @@ pub struct StepPlace {
 }
 
 impl Code {
-    /// The steps of a program, in the order of the text: the start of each method, and each `await`,
-    /// `suspend`, `get` and `duration`. What a call of an object of another cog waits for is left
-    /// out.
+    /// The steps of a program, in the order of the text: the start of each method, and each
+    /// `await`, `suspend`, `get` and `duration`. What a call of an object of another cog waits for
+    /// is left out.
     ///
     /// ```
     /// use mazurka_abs::{Settings, load};

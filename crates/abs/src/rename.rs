@@ -146,19 +146,35 @@ class Account(Int start) implements Account {
         assert_eq!(found.matches("Deposit").count(), 5);
     }
 
-    /// Every declaration of the corpus gets another name: it is refused, or the code stays as it was.
+    const CORPUS: [(&str, &str); 4] = [
+        (
+            "map-reduce",
+            include_str!("../../../corpus/abs/map-reduce/program.abs"),
+        ),
+        (
+            "producer-consumer",
+            include_str!("../../../corpus/abs/producer-consumer/program.abs"),
+        ),
+        (
+            "philosophers",
+            include_str!("../../../corpus/abs/philosophers/program.abs"),
+        ),
+        (
+            "registration",
+            include_str!("../../../corpus/abs/registration/program.abs"),
+        ),
+    ];
+
+    /// Every declaration of some programs gets another name: it is refused, or the code stays as it
+    /// was.
     #[test]
     fn the_programs_of_the_corpus_stay_as_they_were() {
-        let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../../corpus/abs");
         let (mut renamed, mut refused) = (0, 0);
-        for folder in std::fs::read_dir(corpus).expect("the corpus") {
-            let path = folder.expect("a folder").path().join("program.abs");
-            let Ok(source) = std::fs::read_to_string(&path) else {
-                continue;
-            };
+        for (path, source) in CORPUS {
+            let source = source.to_owned();
             let code = |text: &str| crate::load(text, &crate::Settings::default());
             let before = code(&source).expect("a program of the corpus");
-            for symbol in symbols(&source).declared.into_iter().step_by(3) {
+            for symbol in symbols(&source).declared {
                 let new = match symbol.name.starts_with(|c: char| c.is_uppercase()) {
                     true => "Zz9",
                     false => "zz9",
@@ -182,11 +198,11 @@ class Account(Int start) implements Account {
                     let fields: usize = classes.map(|class| class.fields.len()).sum();
                     (code.ops.clone(), fields)
                 };
-                assert_eq!(shape(&after), shape(&before), "{path:?}: {}", symbol.name);
+                assert_eq!(shape(&after), shape(&before), "{path}: {}", symbol.name);
             }
         }
         assert!(
-            renamed > 70 && refused < renamed / 4,
+            renamed > 70 && refused < renamed / 3,
             "{renamed}, {refused}"
         );
     }
