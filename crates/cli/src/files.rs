@@ -58,6 +58,26 @@ fn canonical(path: &Path) -> std::io::Result<PathBuf> {
     Ok(path.components().filter(|part| !here(part)).collect())
 }
 
+/// The one name of a file or folder; no name is that of the current folder.
+fn real(path: &Path) -> std::io::Result<PathBuf> {
+    match path.as_os_str().is_empty() {
+        true => canonical(Path::new(".")),
+        false => canonical(path),
+    }
+}
+
+/// The one name of a file in a folder or below. The error says that a link leads out of the folder,
+/// or that there is no such file.
+pub(crate) fn below(folder: &Path, file: &Path) -> Result<PathBuf, String> {
+    let shown = file.display().to_string();
+    let real_file = real(file).map_err(|error| unread(&shown, &error))?;
+    let real_folder = real(folder).map_err(|error| unread(&shown, &error))?;
+    match real_file.starts_with(real_folder) {
+        true => Ok(real_file),
+        false => Err(format!("`{shown}` is a link that leads out of the folder")),
+    }
+}
+
 /// The text of a file that a program includes. Links may not lead out of its folder either, nor to
 /// a file that is `known`: it would be there twice.
 fn included(
@@ -68,15 +88,7 @@ fn included(
     let folder = program.parent().unwrap_or(Path::new(""));
     let file = folder.join(path);
     let shown = file.display().to_string();
-    let real = |path: &Path| match path.as_os_str().is_empty() {
-        true => canonical(Path::new(".")),
-        false => canonical(path),
-    };
-    let real_file = real(&file).map_err(|error| unread(&shown, &error))?;
-    let real_folder = real(folder).map_err(|error| unread(&shown, &error))?;
-    if !real_file.starts_with(real_folder) {
-        return Err(format!("`{shown}` is a link that leads out of the folder"));
-    }
+    let real_file = below(folder, &file)?;
     if !real_file.is_file() {
         return Err(format!("`{shown}` is no file"));
     }

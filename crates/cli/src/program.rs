@@ -1,6 +1,6 @@
 //! The program that a command is about.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use clap::Args;
@@ -240,7 +240,9 @@ pub(crate) fn specification(program: &Program) -> Result<Option<Arc<Program>>, R
         return Ok(None);
     };
     let folder = Path::new(&program.record().file).parent();
-    let path = folder.map_or_else(|| PathBuf::from(file), |folder| folder.join(file));
+    let folder = folder.unwrap_or(Path::new(""));
+    let path = folder.join(file);
+    files::below(folder, &path)?;
     let path = path.to_string_lossy();
     let loaded = load_maz(&path, &[], "refined")?;
     let set = program.record().set.iter();

@@ -142,6 +142,9 @@ impl Suite {
         for model in &self.models {
             let case = self.case(model, apart);
             let case = case.map_err(|error| format!("model `{}`: {error}", model.file))?;
+            if case.name.contains(char::is_control) {
+                return Err(format!("model `{}`: a name is one line", model.file));
+            }
             if all.iter().any(|other| other.name == case.name) {
                 let no = "give one of them a `name`";
                 return Err(format!("two models are called `{}`: {no}", case.name));
@@ -286,6 +289,11 @@ mod tests {
         wrong("[[model]]\nfile = '../a.maz'", "", "leads down");
         wrong("[[model]]\nfile = '/a.maz'", "", "leads down");
         wrong("[[model]]\nfile = 'a.c'", "", "compiled");
+        wrong(
+            "[[model]]\nfile = 'a.maz'\nname = \"a\\nok\"",
+            "",
+            "one line",
+        );
         wrong(
             "[[model]]\nfile = 'a.maz'\nrun = 'ls'",
             "",

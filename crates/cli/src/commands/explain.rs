@@ -26,6 +26,12 @@ pub(crate) struct ExplainArgs {
     list: bool,
 }
 
+/// Whether a code is one of ABS: `A0202`.
+fn is_of_abs(code: &str) -> bool {
+    let number = code.strip_prefix('A');
+    number.is_some_and(|number| number.len() == 4 && number.bytes().all(|c| c.is_ascii_digit()))
+}
+
 /// Prints the section of the documentation that has the code.
 pub(super) fn explain(args: &ExplainArgs) -> Result<Exit, Refusal> {
     let Some(code) = &args.code else {
@@ -38,7 +44,14 @@ pub(super) fn explain(args: &ExplainArgs) -> Result<Exit, Refusal> {
     let wanted = code.to_ascii_uppercase();
     let found = sections().find(|(code, _)| *code == wanted);
     let Some((code, text)) = found else {
-        let no = format!("there is no code `{code}`: `mazurka explain --list` prints all of them");
+        let no = match is_of_abs(&wanted) {
+            true => {
+                format!("`{code}` is a code of ABS, which have no pages: the message says it all")
+            }
+            false => {
+                format!("there is no code `{code}`: `mazurka explain --list` prints all of them")
+            }
+        };
         return Err(no.into());
     };
     Ok(output::print(

@@ -263,6 +263,30 @@ fn published(sheet: &mut Sheet, list: &Experiments, listed: &[Option<&Listed>]) 
     sheet.head.extend(publishers);
 }
 
+/// Says of published figures that no row would have, or no column, that they would be lost.
+fn refuse_lost_figures(list: &Experiments) -> Result<(), Refusal> {
+    let columns = Sheet::of_searches(std::iter::empty()).head;
+    for publisher in list.publishers() {
+        if columns.contains(&publisher) {
+            return Err(format!("`{publisher}` is a column: call the publisher otherwise").into());
+        }
+    }
+    let is_engine = |name: &str| {
+        name.parse::<Algorithm>().is_ok()
+            || name.parse::<NetKind>().is_ok()
+            || name.parse::<Reduction>().is_ok()
+            || <Method as ValueEnum>::from_str(name, false).is_ok()
+    };
+    for program in &list.programs {
+        let mut engines = program.published.values().flat_map(|all| all.keys());
+        if let Some(name) = engines.find(|name| !is_engine(name)) {
+            let no = format!("program `{}`: there is no engine `{name}`", program.name);
+            return Err(no.into());
+        }
+    }
+    Ok(())
+}
+
 /// Some columns of a sheet, in this order.
 fn selected(sheet: &Sheet, columns: &[String]) -> Result<Sheet, Refusal> {
     let place = |name: &String| {
@@ -396,6 +420,13 @@ impl TableArgs {
 
     /// What the flags ask for.
     fn planned(&self) -> Result<Vec<Planned>, Refusal> {
+        for (at, (name, _)) in self.set.iter().enumerate() {
+            if self.set[..at].iter().any(|(known, _)| known == name) {
+                return Err(
+                    format!("--set {name} is given twice: write --set {name}=2,4,8").into(),
+                );
+            }
+        }
         let ways = Ways {
             command: self.command.unwrap_or(Experiment::Explore),
             algorithms: &self.algorithm,
@@ -437,6 +468,7 @@ impl TableArgs {
         let methods: Vec<Method> = list.method.iter().map(method).collect::<Result<_, _>>()?;
         let (algorithms, nets) = (named(&list.algorithm)?, named(&list.net)?);
         let reductions = named(&list.por)?;
+        refuse_lost_figures(list)?;
         let ways = |properties: &[String]| {
             let ways = Ways {
                 command,
@@ -455,8 +487,10 @@ impl TableArgs {
             None => true,
         };
         let planned = list.programs.iter().filter(wanted).map(|listed| {
+            let file = folder.join(&listed.file);
+            files::below(folder, &file)?;
             Ok(Planned {
-                file: folder.join(&listed.file).display().to_string(),
+                file: file.display().to_string(),
                 set: listed.settings()?,
                 ways: ways(&listed.property)?,
                 listed: Some(listed.clone()),

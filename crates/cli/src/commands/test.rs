@@ -133,13 +133,16 @@ fn one(mazurka: &Path, folder: &Path, case: &Case) -> Outcome {
     let start = Instant::now();
     // A name that begins with `-` is no flag.
     let file = Path::new(".").join(folder).join(&case.file);
-    let child = Command::new(mazurka)
-        .arg("check")
-        .arg(&file)
-        .args(&case.flags)
-        .args(["--format=json", "--quiet", "--jobs=1"])
-        .stdin(Stdio::null())
-        .output();
+    let child = files::below(folder, &file).and_then(|_| {
+        let child = Command::new(mazurka)
+            .arg("check")
+            .arg(&file)
+            .args(&case.flags)
+            .args(["--format=json", "--quiet", "--jobs=1"])
+            .stdin(Stdio::null())
+            .output();
+        child.map_err(|error| format!("cannot start `mazurka check`: {error}"))
+    });
     let (found, problem, sarif) = match child {
         Ok(child) => match serde_json::from_slice::<Record>(&child.stdout) {
             Ok(mut record) => {
@@ -159,13 +162,17 @@ fn one(mazurka: &Path, folder: &Path, case: &Case) -> Outcome {
                 (None, Some(problem), sarif.ok())
             }
         },
-        Err(error) => {
-            let problem = format!("cannot start `mazurka check`: {error}");
-            (None, Some(problem), None)
-        }
+        Err(problem) => (None, Some(problem), None),
     };
-    let shown = file.strip_prefix(".").unwrap_or(&file).display();
-    let flags: String = case.flags.iter().map(|flag| format!(" {flag}")).collect();
+    let bare = file.strip_prefix(".").unwrap_or(&file);
+    // A name that begins with `-` is no flag.
+    let shown = match bare.as_os_str().as_encoded_bytes().first() {
+        Some(b'-') => &file,
+        _ => bare,
+    };
+    let shown = mazurka_report::quote(&shown.display().to_string());
+    let flags = { case.flags.iter() }.map(|flag| format!(" {}", mazurka_report::quote(flag)));
+    let flags: String = flags.collect();
     Outcome {
         name: case.name.clone(),
         expected: case.expected,

@@ -18,6 +18,47 @@ fn put(folder: &Path, name: &str, text: &str) {
 const RACE: &str = "var x: int = 0 process { x := 1 } process { assert x == 0 }\n";
 const CALM: &str = "const N = 1 var x: int = 0 process { x := N } ensures x == N\n";
 
+/// Neither a list nor a program reads what a link shows it of other folders.
+#[cfg(unix)]
+#[test]
+fn links_do_not_lead_out() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (inner, outer) = (folder.path().join("inner"), folder.path());
+    fs::create_dir(&inner).expect("a folder");
+    put(outer, "calm.maz", CALM);
+    std::os::unix::fs::symlink(outer.join("calm.maz"), inner.join("link.maz")).expect("a link");
+    put(&inner, "mazurka.toml", "[[model]]\nfile = 'link.maz'\n");
+    let told = within(&inner, &["test"]);
+    assert_eq!(told.code, 3, "{told:?}");
+    assert!(told.out.contains("leads out of the folder"), "{told:?}");
+    let list = "[[program]]\nname = 'a'\nfile = 'link.maz'\n";
+    put(&inner, "list.toml", list);
+    let told = within(&inner, &["table", "list.toml"]);
+    assert_eq!(told.code, 3, "{told:?}");
+    assert!(told.err.contains("leads out of the folder"), "{told:?}");
+    let refines = "refines \"link.maz\" via { x -> x }\nvar x: int = 0\nprocess { x := 1 }\n";
+    put(&inner, "refines.maz", refines);
+    let told = within(&inner, &["check", "refines.maz"]);
+    assert_eq!(told.code, 3, "{told:?}");
+    assert!(told.err.contains("leads out of the folder"), "{told:?}");
+}
+
+#[test]
+fn commands_can_be_pasted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    put(
+        folder,
+        "a list.maz",
+        "var a: int[2] = 0 process { a[0] := 1 }\n",
+    );
+    let list = "[[model]]\nfile = 'a list.maz'\nset = { a = [1, 2] }\nverdict = 'violated'\n";
+    put(folder, "mazurka.toml", list);
+    let told = within(folder, &["test"]);
+    let again = "again: mazurka check 'a list.maz' '--set=a=[1, 2]'";
+    assert!(told.out.contains(again), "{told:?}");
+}
+
 #[test]
 fn verdicts_are_compared() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -147,6 +147,7 @@ fn bad_usage_is_told() {
         (&["--set", "N=5..2"][..], "NAME=2..6"),
         (&["--set", "N=0..100000"], "at most"),
         (&["--set", "M=1,2"], "M"),
+        (&["--set", "N=2..4", "--set", "N=2"], "given twice"),
         (&["--format", "svg"], "--set N=2..6"),
         (
             &["--set", "N=2,3", "--format", "svg", "--plot", "colour"],

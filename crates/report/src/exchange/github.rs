@@ -100,7 +100,9 @@ fn command(level: &str, properties: &[(&str, String)], text: &str) -> String {
 /// What would end a command, or begin an escape.
 fn data(text: &str) -> String {
     let text = text.replace('%', "%25");
-    text.replace('\r', "%0D").replace('\n', "%0A")
+    let text = text.replace('\r', "%0D").replace('\n', "%0A");
+    // What a terminal would obey is shown, as everywhere.
+    text.replace(|c: char| c.is_control() && c != '\t', "\u{FFFD}")
 }
 
 #[cfg(test)]
