@@ -49,6 +49,7 @@ struct Checkpoint {
     keys: Vec<usize>,
     at_exit: Vec<(usize, usize)>,
     printed: Vec<u8>,
+    left: Vec<u8>,
     /// None if nothing has been saved.
     shared: Option<Shared>,
 }
@@ -122,6 +123,7 @@ impl Thread {
             children,
             detached,
             joined,
+            claimed,
             exits,
             token_cell,
             awaiting,
@@ -141,13 +143,15 @@ impl Thread {
             lowest,
             top,
             started,
+            stamp,
         } = other;
         (self.life, self.pending, self.yielder) = (*life, *pending, *yielder);
         self.coroutine = coroutine.as_ref().map(copy_of);
         self.region.become_like(region);
         (self.routine, self.result, self.steps) = (*routine, *result, *steps);
         (self.children, self.detached, self.joined) = (*children, *detached, *joined);
-        (self.exits, self.token_cell, self.awaiting) = (*exits, *token_cell, *awaiting);
+        (self.claimed, self.exits) = (*claimed, *exits);
+        (self.token_cell, self.awaiting) = (*token_cell, *awaiting);
         (self.token, self.errno) = (*token, *errno);
         self.tls.clone_from(tls);
         self.keys.clone_from(keys);
@@ -156,6 +160,12 @@ impl Thread {
         self.spin.become_like(spin);
         (self.access, self.writing, self.idle) = (*access, *writing, *idle);
         (self.lowest, self.top, self.started) = (*lowest, *top, *started);
+        self.stamp = *stamp;
+    }
+
+    /// Whether another one is the same. What is in its memory is another matter.
+    fn is_as(&self, other: &Self) -> bool {
+        self.stamp == other.stamp && self.stamp != 0
     }
 
     /// Whether it stands somewhere and may go on.
@@ -167,13 +177,14 @@ impl Thread {
 impl SavedThread {
     /// Returns false if the thread cannot be saved.
     fn save(&mut self, thread: &Thread) -> bool {
-        self.thread.become_like(thread);
+        if !self.thread.is_as(thread) {
+            self.thread.become_like(thread);
+        }
         self.heap.clear();
         self.heap.extend_from_slice(thread.region.content());
         self.stack.clear();
         self.runtime.clear();
         if !thread.stands() {
-            self.thread.coroutine = None;
             return true;
         }
         let Some(lowest) = suspended_at(thread) else {
@@ -185,12 +196,17 @@ impl SavedThread {
     }
 
     fn restore(&self, thread: &mut Thread) {
-        let lowest = thread.lowest;
-        thread.become_like(&self.thread);
+        let (lowest, same) = (thread.lowest, thread.is_as(&self.thread));
+        if !same {
+            thread.become_like(&self.thread);
+        }
+        // Other threads may have written to its memory.
         thread.region.put_heap(&self.heap);
         if self.thread.stands() {
             thread.region.put_stack(lowest, &self.stack);
-            thread.region.put_runtime(&self.runtime);
+            if !same {
+                thread.region.put_runtime(&self.runtime);
+            }
         } else {
             // Its stack is cleaned when the next execution begins.
             thread.lowest = lowest.min(thread.lowest);
@@ -281,6 +297,7 @@ impl World {
         into.keys.clone_from(&self.keys);
         into.at_exit.clone_from(&self.at_exit);
         into.printed.clone_from(&self.printed);
+        into.left.clone_from(&self.left);
         into.shared = Some(Shared {
             alive: self.alive,
             started: self.started,
@@ -317,6 +334,7 @@ impl World {
         self.keys.clone_from(&from.keys);
         self.at_exit.clone_from(&from.at_exit);
         self.printed.clone_from(&from.printed);
+        self.left.clone_from(&from.left);
         if let Some(shared) = from.shared {
             (self.alive, self.started) = (shared.alive, shared.started);
             (self.exited, self.finished) = (shared.exited, shared.finished);

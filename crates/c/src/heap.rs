@@ -6,6 +6,7 @@
 //! after each, which nothing may touch.
 
 use corosensei::stack::{Stack, StackPointer};
+use mazurka_core::ProcessId;
 
 use crate::calls::BASE;
 
@@ -46,8 +47,8 @@ pub(crate) struct Block {
     pub size: usize,
     /// Where it was allocated.
     pub made: usize,
-    /// Where it was freed.
-    pub freed: Option<usize>,
+    /// Where it was freed, and by which thread.
+    pub freed: Option<(usize, ProcessId)>,
 }
 
 /// What an address in a heap is.
@@ -128,6 +129,14 @@ impl Region {
             used: 0,
             blocks: Vec::new(),
         })
+    }
+
+    /// Lets code run that is on the stack. Returns false if the system does not.
+    pub fn run_code_on_stack(&self) -> bool {
+        let stack = (self.stack_base() - STACK) as *mut libc::c_void;
+        let access = libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC;
+        // SAFETY: the memory is mapped, and stays what it is.
+        unsafe { libc::mprotect(stack, STACK, access) == 0 }
     }
 
     /// Where the stack begins: its highest address.
@@ -271,11 +280,12 @@ impl Region {
             false => Found::Gap(Some(*block)),
         }
     }
+
     /// The block that begins at an address is given back.
-    pub fn give_back(&mut self, address: usize, pc: usize) {
+    pub fn give_back(&mut self, address: usize, freed: (usize, ProcessId)) {
         let found = self.blocks.binary_search_by_key(&address, |it| it.address);
         if let Ok(at) = found {
-            self.blocks[at].freed = Some(pc);
+            self.blocks[at].freed = Some(freed);
         }
     }
 }

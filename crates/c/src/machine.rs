@@ -13,7 +13,7 @@ use crate::heap::Region;
 use crate::objects::{end_thread, exit};
 use crate::spin::Spin;
 use crate::world::{Failure, Life, Pending, Request, Thread, is_there, world};
-use crate::{Stop, access, heap, objects, trap};
+use crate::{Stop, access, heap, objects, trap, weak};
 
 /// The functions of the table, in the order of `calls::ENTRIES`.
 pub(crate) fn table() -> [usize; ENTRIES.len()] {
@@ -94,7 +94,7 @@ impl Machine {
         world.searching = true;
         world.checkpoints.forget();
         (self.len, self.initial) = (0, Vec::new());
-        self.guards = match world.learned.guarded || world.sections.is_some() {
+        self.guards = match world.learned.guarded || world.claims_more() {
             true => vec![Access::ANYTHING],
             false => Vec::new(),
         };
@@ -218,6 +218,7 @@ impl Thread {
             children: 0,
             detached: false,
             joined: false,
+            claimed: None,
             exits: false,
             token_cell,
             awaiting: false,
@@ -236,6 +237,7 @@ impl Thread {
             lowest: usize::MAX,
             top: 0,
             started: 0,
+            stamp: 0,
         }
     }
 
@@ -247,7 +249,7 @@ impl Thread {
 
     /// Makes it a thread that has not been started yet, with these blocks in its heap.
     pub(crate) fn begin(&mut self, mark: (usize, usize), content: &[u8]) {
-        (self.coroutine, self.life) = (None, Life::Unborn);
+        (self.coroutine, self.life, self.stamp) = (None, Life::Unborn, 0);
         self.region.restore(mark, content);
         self.region
             .clean_stack(std::mem::replace(&mut self.lowest, usize::MAX));
@@ -326,6 +328,9 @@ impl crate::world::World {
             let Some(region) = Region::new(self.threads.len()) else {
                 return false;
             };
+            if self.image.code_on_stacks && !region.run_code_on_stack() {
+                return false;
+            }
             let token_cell = self.object(usize::MAX - self.threads.len());
             self.threads.push(Thread::new(region, token_cell));
         }
@@ -352,6 +357,7 @@ pub(crate) fn start(process: ProcessId) {
     thread.life = Life::Alive;
     (thread.steps, thread.children, thread.result) = (0, 0, 0);
     (thread.detached, thread.joined, thread.exits) = (false, false, false);
+    thread.claimed = None;
     (thread.awaiting, thread.token, thread.errno) = (false, false, 0);
     thread.keys.clear();
     thread.at_end.clear();
@@ -381,11 +387,15 @@ pub(crate) fn start(process: ProcessId) {
                 result
             }
             None => {
+                let returns = main as usize + 1;
                 let arguments = [c"program".as_ptr().cast::<u8>(), std::ptr::null()];
                 let nothing = [std::ptr::null::<u8>()];
                 let code = main(1, arguments.as_ptr(), nothing.as_ptr());
                 program_ends();
-                exit(code.into());
+                exit(code.into(), "return", returns);
+                if self::world().learned.joins_main {
+                    weak::never_ends(returns);
+                }
                 0
             }
         };
@@ -400,7 +410,7 @@ pub(crate) fn start(process: ProcessId) {
 pub(crate) fn run(process: ProcessId) {
     loop {
         let world = world();
-        let Some(mut coroutine) = world.threads[process.index()].coroutine.take() else {
+        let Some(mut coroutine) = world.thread(process.index()).coroutine.take() else {
             return;
         };
         world.current = process;
@@ -425,6 +435,7 @@ pub(crate) fn run(process: ProcessId) {
         }
         if let Some(trap) = trapped {
             let (message, pc) = trap.words();
+            let pc = world.place_in_source(pc);
             world.halt(MishapKind::Failure, Failure::new(message, pc));
             return;
         }
