@@ -145,8 +145,15 @@ pub(crate) extern "C" fn turn(
 impl World {
     /// The plain write that the current thread has announced is made: whether it has changed
     /// anything is known now.
-    #[inline]
+    #[inline(always)]
     pub fn end_write(&mut self) {
+        if self.me().writing.is_some() {
+            self.end_announced_write();
+        }
+    }
+
+    #[cold]
+    fn end_announced_write(&mut self) {
         let Some((cell, (address, size), old)) = self.me().writing.take() else {
             return;
         };

@@ -12,13 +12,13 @@
 
 use mazurka_core::{Fingerprint, ProcessId};
 
-use crate::clock::SavedClocks;
+use crate::clock::{SavedClocks, copy};
 use crate::world::{Cell, Life, Running, Thread, World};
 
 /// So many are kept at most.
 const MOST: usize = 8;
 /// A part that is run again and has so many steps gets one.
-const LONG: usize = 12;
+const LONG: usize = 5;
 /// So many bytes may be copied for one, and for the first.
 const LARGE: usize = 1 << 18;
 const LARGE_FIRST: usize = 1 << 22;
@@ -153,10 +153,10 @@ impl Thread {
         (self.claimed, self.exits) = (*claimed, *exits);
         (self.token_cell, self.awaiting) = (*token_cell, *awaiting);
         (self.token, self.errno) = (*token, *errno);
-        self.tls.clone_from(tls);
-        self.keys.clone_from(keys);
+        copy(&mut self.tls, tls);
+        copy(&mut self.keys, keys);
         (self.now, self.reads_clock) = (*now, *reads_clock);
-        self.at_end.clone_from(at_end);
+        copy(&mut self.at_end, at_end);
         self.spin.become_like(spin);
         (self.access, self.writing, self.idle) = (*access, *writing, *idle);
         (self.lowest, self.top, self.started) = (*lowest, *top, *started);
@@ -171,6 +171,31 @@ impl Thread {
     /// Whether it stands somewhere and may go on.
     fn stands(&self) -> bool {
         self.life == Life::Alive
+    }
+}
+
+impl Cell {
+    /// Makes it what another one is.
+    fn become_like(&mut self, other: &Self) {
+        let Self {
+            epoch,
+            holder,
+            depth,
+            readers,
+            waiters,
+            version,
+            destroyed,
+            generation,
+            semaphore,
+            address,
+            initial,
+        } = other;
+        (self.epoch, self.holder, self.depth) = (*epoch, *holder, *depth);
+        copy(&mut self.readers, readers);
+        copy(&mut self.waiters, waiters);
+        (self.version, self.destroyed) = (*version, *destroyed);
+        (self.generation, self.semaphore) = (*generation, *semaphore);
+        (self.address, self.initial) = (*address, *initial);
     }
 }
 
@@ -289,15 +314,17 @@ impl World {
                 return false;
             }
         }
-        into.cells.clear();
-        for &cell in &self.used_cells {
-            into.cells.push((cell, self.cells[cell as usize].clone()));
+        into.cells
+            .resize_with(self.used_cells.len(), Default::default);
+        for (into, &cell) in into.cells.iter_mut().zip(&self.used_cells) {
+            into.0 = cell;
+            into.1.become_like(&self.cells[cell as usize]);
         }
         self.clocks.save(&mut into.clocks);
-        into.keys.clone_from(&self.keys);
-        into.at_exit.clone_from(&self.at_exit);
-        into.printed.clone_from(&self.printed);
-        into.left.clone_from(&self.left);
+        copy(&mut into.keys, &self.keys);
+        copy(&mut into.at_exit, &self.at_exit);
+        copy(&mut into.printed, &self.printed);
+        copy(&mut into.left, &self.left);
         into.shared = Some(Shared {
             alive: self.alive,
             started: self.started,
@@ -326,15 +353,15 @@ impl World {
         for (number, saved) in &from.cells {
             let epoch = self.epoch;
             let cell = self.cell(*number);
-            cell.clone_from(saved);
+            cell.become_like(saved);
             cell.epoch = epoch;
         }
         self.clocks.restore(&from.clocks);
         self.effects.clear();
-        self.keys.clone_from(&from.keys);
-        self.at_exit.clone_from(&from.at_exit);
-        self.printed.clone_from(&from.printed);
-        self.left.clone_from(&from.left);
+        copy(&mut self.keys, &from.keys);
+        copy(&mut self.at_exit, &from.at_exit);
+        copy(&mut self.printed, &from.printed);
+        copy(&mut self.left, &from.left);
         if let Some(shared) = from.shared {
             (self.alive, self.started) = (shared.alive, shared.started);
             (self.exited, self.finished) = (shared.exited, shared.finished);

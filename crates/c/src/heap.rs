@@ -9,6 +9,7 @@ use corosensei::stack::{Stack, StackPointer};
 use mazurka_core::ProcessId;
 
 use crate::calls::BASE;
+use crate::clock::copy;
 
 /// The table of functions is in the first region, threads have the others.
 const REGION: usize = 1 << 28;
@@ -200,7 +201,7 @@ impl Region {
             blocks,
         } = other;
         (self.start, self.used) = (*start, *used);
-        self.blocks.clone_from(blocks);
+        copy(&mut self.blocks, blocks);
     }
 
     pub fn stack(&self) -> FixedStack {

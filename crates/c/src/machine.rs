@@ -179,6 +179,15 @@ impl Machine {
     }
 }
 
+/// Moves what a step has done to its event. Most steps have done little, and to move nothing is a
+/// call as well.
+#[inline]
+fn move_all<T>(into: &mut Vec<T>, from: &mut Vec<T>) {
+    if !from.is_empty() {
+        into.append(from);
+    }
+}
+
 /// The mishap of a step that ends the search.
 fn broken_off() -> Mishap {
     Mishap {
@@ -241,6 +250,11 @@ impl Thread {
         }
     }
 
+    /// Whether something runs where it ends.
+    fn has_ends(&self) -> bool {
+        !self.at_end.is_empty() || self.keys.iter().any(|&value| value != 0)
+    }
+
     /// It has changed something: a loop goes on with another round, in which it may end.
     pub(crate) fn makes_progress(&mut self) {
         self.spin.progress();
@@ -273,6 +287,10 @@ impl crate::world::World {
         (self.loaded, self.current) = (ProcessId(0), ProcessId(0));
         self.put_thread_locals(ProcessId(0), true);
         self.effects.clear();
+        if self.clocks.is_large() {
+            self.clocks.clear();
+            self.checkpoints.forget();
+        }
         self.clocks.begin();
         (self.alive, self.started) = (0, 0);
         (self.exited, self.finished, self.in_section) = (false, false, false);
@@ -340,7 +358,9 @@ impl crate::world::World {
     pub(crate) fn begin_step(&mut self, process: ProcessId) {
         let thread = &mut self.threads[process.index()];
         thread.steps += 1;
-        self.effects.made = Some(thread.pending);
+        if self.recording {
+            self.effects.made = Some(thread.pending);
+        }
     }
 }
 
@@ -383,7 +403,9 @@ pub(crate) fn start(process: ProcessId) {
         let result = match routine {
             Some((function, argument)) => {
                 let result = function(argument);
-                thread_ends();
+                if self::world().me().has_ends() {
+                    thread_ends();
+                }
                 result
             }
             None => {
@@ -531,7 +553,9 @@ impl Execution for Machine {
             event.touched.extend(pending.access);
             event.touched.extend(pending.second);
             world.effects.clear();
-            world.effects.wanted.extend_from_slice(outcomes);
+            if !outcomes.is_empty() {
+                world.effects.wanted.extend_from_slice(outcomes);
+            }
             world.trail.step(self.len, process, outcomes);
             world.begin_step(process);
         }
@@ -542,11 +566,11 @@ impl Execution for Machine {
         if effects.untouched {
             event.touched.clear();
         }
-        event.touched.append(&mut effects.touched);
-        event.outcomes.append(&mut effects.outcomes);
-        event.spawned.append(&mut effects.spawned);
-        event.joined.append(&mut effects.joined);
-        event.mishaps.append(&mut effects.mishaps);
+        move_all(&mut event.touched, &mut effects.touched);
+        move_all(&mut event.outcomes, &mut effects.outcomes);
+        move_all(&mut event.spawned, &mut effects.spawned);
+        move_all(&mut event.joined, &mut effects.joined);
+        move_all(&mut event.mishaps, &mut effects.mishaps);
         event.races_with = effects.races_with;
         if let [access] = event.claims[..]
             && access.len == 1

@@ -509,6 +509,7 @@ impl World {
         self.seen(cell).map_or(0, |cell| cell.version)
     }
 
+    #[inline]
     fn possible(&self, process: ProcessId, until: Until) -> bool {
         match until {
             Until::Now => true,
