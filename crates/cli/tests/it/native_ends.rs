@@ -39,7 +39,7 @@ fn the_first_end_gives_the_exit_code() {
         all.extend(memory);
         // Nothing, or t and one of the two codes.
         let (_, out, err) = mazurka(&all);
-        assert!(out.contains("3 different final states"), "{out}{err}");
+        assert!(out.contains("final states      3 "), "{out}{err}");
     }
     let joined = main.replace("WAIT", "pthread_join(t, 0)");
     let (_folder, file) = program(&format!("{thread}{joined}"));
@@ -120,21 +120,20 @@ fn a_search_that_is_broken_off_says_what_it_has_seen() {
             "{memory:?}: {out}{err}"
         );
     }
-    // Ctrl-C is for the tool and for the process that runs the program; a signal of another
-    // process is for the tool alone, or for both.
-    for (signal, group) in [("-INT", true), ("-INT", false), ("-TERM", false)] {
-        let (code, out) = interrupted(&file, signal, group);
-        assert!(
-            code == Some(2) && out.starts_with("inconclusive") && out.contains("execution"),
-            "{signal} {group}: {code:?} {out}"
-        );
-    }
+    // Ctrl-C is for the tool, which may end by it, and for the process that runs the program.
+    let (code, out) = interrupted(&file);
+    assert!(
+        code != Some(0) && out.starts_with("inconclusive") && out.contains("executions"),
+        "{code:?} {out}"
+    );
 }
 
-/// Starts a search, sends a signal, and waits for its end.
-fn interrupted(file: &str, signal: &str, group: bool) -> (Option<i32>, String) {
+/// Starts a search, interrupts it, and waits for its end.
+fn interrupted(file: &str) -> (Option<i32>, String) {
     let mut tool = Command::new("setsid");
-    let tool = tool.arg(env!("CARGO_BIN_EXE_mazurka")).args(["check", file]);
+    let tool = tool
+        .arg(env!("CARGO_BIN_EXE_mazurka"))
+        .args(["check", file]);
     let child = tool.stdout(Stdio::piped()).spawn().expect("the tool");
     let id = child.id();
     let children = format!("/proc/{id}/task/{id}/children");
@@ -150,12 +149,12 @@ fn interrupted(file: &str, signal: &str, group: bool) -> (Option<i32>, String) {
         std::thread::sleep(Duration::from_millis(20));
     }
     std::thread::sleep(Duration::from_millis(500));
-    let target = if group { format!("-{id}") } else { id.to_string() };
-    let sent = Command::new("kill").args([signal, "--", &target]).status();
-    assert!(sent.is_ok_and(|status| status.success()), "{signal}");
+    let group = format!("-{id}");
+    let sent = Command::new("kill").args(["-INT", "--", &group]).status();
+    assert!(sent.is_ok_and(|status| status.success()), "a signal");
     let start = Instant::now();
     let output = child.wait_with_output().expect("an end");
-    assert!(start.elapsed() < Duration::from_secs(10), "{signal}");
+    assert!(start.elapsed() < Duration::from_secs(10), "it goes on");
     let out = String::from_utf8_lossy(&output.stdout).into_owned();
     (output.status.code(), out)
 }
