@@ -65,6 +65,14 @@ pub(crate) fn fail(kind: MishapKind, message: String, pc: usize) -> ! {
     rest()
 }
 
+/// Halts the current thread by a failure that is one only after what another thread has done last,
+/// though nothing may order the two.
+pub(crate) fn fail_after(other: Option<ProcessId>, message: String, pc: usize) -> ! {
+    let world = world();
+    world.effects.races_with = other.filter(|&other| other != world.current);
+    fail(MishapKind::Failure, message, pc)
+}
+
 /// Breaks the search off: the program does what is not controlled.
 pub(crate) fn refuse(what: String, pc: usize) -> ! {
     let world = world();
@@ -77,8 +85,8 @@ pub(crate) fn refuse(what: String, pc: usize) -> ! {
 /// Fails if memory may not be accessed.
 #[inline]
 pub(crate) fn check(address: usize, size: usize, verb: &str, pc: usize) {
-    if let Some(wrong) = world().wrong_access(address, size, verb) {
-        fail(MishapKind::Failure, wrong, pc);
+    if let Some((wrong, by)) = world().wrong_access(address, size, verb) {
+        fail_after(by, wrong, pc);
     }
 }
 
@@ -137,8 +145,15 @@ pub(crate) extern "C" fn turn(
 impl World {
     /// The plain write that the current thread has announced is made: whether it has changed
     /// anything is known now.
-    #[inline]
+    #[inline(always)]
     pub fn end_write(&mut self) {
+        if self.me().writing.is_some() {
+            self.end_announced_write();
+        }
+    }
+
+    #[cold]
+    fn end_announced_write(&mut self) {
         let Some((cell, (address, size), old)) = self.me().writing.take() else {
             return;
         };
@@ -315,6 +330,7 @@ pub(crate) extern "C" fn plain(
     }
     world.end_write();
     world.reaches(registers);
+    world.called_at = pc;
     let writes = writes != 0;
     if world.weak.on {
         return weak::plain((address, size), writes, pc);

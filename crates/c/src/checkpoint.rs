@@ -12,13 +12,13 @@
 
 use mazurka_core::{Fingerprint, ProcessId};
 
-use crate::clock::SavedClocks;
+use crate::clock::{SavedClocks, copy};
 use crate::world::{Cell, Life, Running, Thread, World};
 
 /// So many are kept at most.
 const MOST: usize = 8;
 /// A part that is run again and has so many steps gets one.
-const LONG: usize = 12;
+const LONG: usize = 5;
 /// So many bytes may be copied for one, and for the first.
 const LARGE: usize = 1 << 18;
 const LARGE_FIRST: usize = 1 << 22;
@@ -49,6 +49,7 @@ struct Checkpoint {
     keys: Vec<usize>,
     at_exit: Vec<(usize, usize)>,
     printed: Vec<u8>,
+    left: Vec<u8>,
     /// None if nothing has been saved.
     shared: Option<Shared>,
 }
@@ -122,6 +123,7 @@ impl Thread {
             children,
             detached,
             joined,
+            claimed,
             exits,
             token_cell,
             awaiting,
@@ -141,21 +143,29 @@ impl Thread {
             lowest,
             top,
             started,
+            stamp,
         } = other;
         (self.life, self.pending, self.yielder) = (*life, *pending, *yielder);
         self.coroutine = coroutine.as_ref().map(copy_of);
         self.region.become_like(region);
         (self.routine, self.result, self.steps) = (*routine, *result, *steps);
         (self.children, self.detached, self.joined) = (*children, *detached, *joined);
-        (self.exits, self.token_cell, self.awaiting) = (*exits, *token_cell, *awaiting);
+        (self.claimed, self.exits) = (*claimed, *exits);
+        (self.token_cell, self.awaiting) = (*token_cell, *awaiting);
         (self.token, self.errno) = (*token, *errno);
-        self.tls.clone_from(tls);
-        self.keys.clone_from(keys);
+        copy(&mut self.tls, tls);
+        copy(&mut self.keys, keys);
         (self.now, self.reads_clock) = (*now, *reads_clock);
-        self.at_end.clone_from(at_end);
+        copy(&mut self.at_end, at_end);
         self.spin.become_like(spin);
         (self.access, self.writing, self.idle) = (*access, *writing, *idle);
         (self.lowest, self.top, self.started) = (*lowest, *top, *started);
+        self.stamp = *stamp;
+    }
+
+    /// Whether another one is the same. What is in its memory is another matter.
+    fn is_as(&self, other: &Self) -> bool {
+        self.stamp == other.stamp && self.stamp != 0
     }
 
     /// Whether it stands somewhere and may go on.
@@ -164,16 +174,42 @@ impl Thread {
     }
 }
 
+impl Cell {
+    /// Makes it what another one is.
+    fn become_like(&mut self, other: &Self) {
+        let Self {
+            epoch,
+            holder,
+            depth,
+            readers,
+            waiters,
+            version,
+            destroyed,
+            generation,
+            semaphore,
+            address,
+            initial,
+        } = other;
+        (self.epoch, self.holder, self.depth) = (*epoch, *holder, *depth);
+        copy(&mut self.readers, readers);
+        copy(&mut self.waiters, waiters);
+        (self.version, self.destroyed) = (*version, *destroyed);
+        (self.generation, self.semaphore) = (*generation, *semaphore);
+        (self.address, self.initial) = (*address, *initial);
+    }
+}
+
 impl SavedThread {
     /// Returns false if the thread cannot be saved.
     fn save(&mut self, thread: &Thread) -> bool {
-        self.thread.become_like(thread);
+        if !self.thread.is_as(thread) {
+            self.thread.become_like(thread);
+        }
         self.heap.clear();
         self.heap.extend_from_slice(thread.region.content());
         self.stack.clear();
         self.runtime.clear();
         if !thread.stands() {
-            self.thread.coroutine = None;
             return true;
         }
         let Some(lowest) = suspended_at(thread) else {
@@ -185,12 +221,17 @@ impl SavedThread {
     }
 
     fn restore(&self, thread: &mut Thread) {
-        let lowest = thread.lowest;
-        thread.become_like(&self.thread);
+        let (lowest, same) = (thread.lowest, thread.is_as(&self.thread));
+        if !same {
+            thread.become_like(&self.thread);
+        }
+        // Other threads may have written to its memory.
         thread.region.put_heap(&self.heap);
         if self.thread.stands() {
             thread.region.put_stack(lowest, &self.stack);
-            thread.region.put_runtime(&self.runtime);
+            if !same {
+                thread.region.put_runtime(&self.runtime);
+            }
         } else {
             // Its stack is cleaned when the next execution begins.
             thread.lowest = lowest.min(thread.lowest);
@@ -273,14 +314,17 @@ impl World {
                 return false;
             }
         }
-        into.cells.clear();
-        for &cell in &self.used_cells {
-            into.cells.push((cell, self.cells[cell as usize].clone()));
+        into.cells
+            .resize_with(self.used_cells.len(), Default::default);
+        for (into, &cell) in into.cells.iter_mut().zip(&self.used_cells) {
+            into.0 = cell;
+            into.1.become_like(&self.cells[cell as usize]);
         }
         self.clocks.save(&mut into.clocks);
-        into.keys.clone_from(&self.keys);
-        into.at_exit.clone_from(&self.at_exit);
-        into.printed.clone_from(&self.printed);
+        copy(&mut into.keys, &self.keys);
+        copy(&mut into.at_exit, &self.at_exit);
+        copy(&mut into.printed, &self.printed);
+        copy(&mut into.left, &self.left);
         into.shared = Some(Shared {
             alive: self.alive,
             started: self.started,
@@ -309,14 +353,15 @@ impl World {
         for (number, saved) in &from.cells {
             let epoch = self.epoch;
             let cell = self.cell(*number);
-            cell.clone_from(saved);
+            cell.become_like(saved);
             cell.epoch = epoch;
         }
         self.clocks.restore(&from.clocks);
         self.effects.clear();
-        self.keys.clone_from(&from.keys);
-        self.at_exit.clone_from(&from.at_exit);
-        self.printed.clone_from(&from.printed);
+        copy(&mut self.keys, &from.keys);
+        copy(&mut self.at_exit, &from.at_exit);
+        copy(&mut self.printed, &from.printed);
+        copy(&mut self.left, &from.left);
         if let Some(shared) = from.shared {
             (self.alive, self.started) = (shared.alive, shared.started);
             (self.exited, self.finished) = (shared.exited, shared.finished);

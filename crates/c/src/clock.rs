@@ -15,6 +15,15 @@ use rustc_hash::FxHashMap;
 
 type Clock = Vec<u32>;
 
+/// Makes a list what another one is. Most are empty, and to copy nothing is a call as well.
+#[inline]
+pub(crate) fn copy<T: Copy>(into: &mut Vec<T>, from: &[T]) {
+    into.clear();
+    if !from.is_empty() {
+        into.extend_from_slice(from);
+    }
+}
+
 fn join(into: &mut Clock, from: &Clock) {
     if into.len() < from.len() {
         into.resize(from.len(), 0);
@@ -51,6 +60,15 @@ pub(crate) struct Mark {
     pub before: u32,
 }
 
+impl Mark {
+    /// Whether another one is of the same thread and bytes, and does the same to them.
+    #[inline]
+    fn is_like(&self, other: &Self) -> bool {
+        let how = |mark: &Self| (mark.writes, mark.atomic, mark.frees, mark.uses);
+        self.thread == other.thread && self.mask == other.mask && how(self) == how(other)
+    }
+}
+
 /// Synchronisation that a thread has made.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Made {
@@ -79,6 +97,16 @@ pub(crate) enum What {
 struct Granule {
     epoch: u64,
     marks: Vec<Mark>,
+    /// Whether all marks are of atomic accesses, which do not race with each other.
+    atomic: bool,
+}
+
+impl Granule {
+    #[inline]
+    fn add(&mut self, mark: Mark) {
+        self.atomic &= mark.atomic;
+        self.marks.push(mark);
+    }
 }
 
 /// All clocks of an execution.
@@ -100,48 +128,65 @@ pub(crate) struct Clocks {
 /// All granules that were ever accessed.
 #[derive(Default)]
 struct Granules {
-    all: FxHashMap<usize, Granule>,
+    /// Their numbers.
+    numbers: FxHashMap<usize, u32>,
+    all: Vec<Granule>,
     /// Those that are accessed in this execution.
-    used: Vec<usize>,
+    used: Vec<u32>,
 }
 
 impl Granules {
     /// A granule, with the state that it has in this execution.
     #[inline]
     fn of(&mut self, at: usize, epoch: u64) -> &mut Granule {
-        let granule = self.all.entry(at).or_default();
+        let number = match self.numbers.get(&at) {
+            Some(&number) => number,
+            None => self.new_number(at),
+        };
+        self.numbered(number, epoch)
+    }
+
+    #[cold]
+    fn new_number(&mut self, at: usize) -> u32 {
+        let number = self.all.len() as u32;
+        self.all.push(Granule::default());
+        self.numbers.insert(at, number);
+        number
+    }
+
+    #[inline]
+    fn numbered(&mut self, number: u32, epoch: u64) -> &mut Granule {
+        let granule = &mut self.all[number as usize];
         if granule.epoch != epoch {
-            granule.epoch = epoch;
+            (granule.epoch, granule.atomic) = (epoch, true);
             granule.marks.clear();
-            self.used.push(at);
+            self.used.push(number);
         }
         granule
     }
-
-    fn forget(&mut self) {
-        self.used.clear();
-        // What earlier executions have accessed is forgotten now and then.
-        if self.all.len() > 1 << 16 {
-            self.all.clear();
-        }
-    }
 }
+
+/// So many granules are kept.
+const MOST_GRANULES: usize = 1 << 18;
+/// So many marks of one are kept if they are in the way of no other.
+const FEW_MARKS: usize = 8;
 
 /// The clocks of an execution, as they were at some time.
 #[derive(Default)]
 pub(crate) struct SavedClocks {
     threads: Vec<ThreadClock>,
     cells: Vec<(u32, Clock)>,
-    marks: Vec<(usize, Mark)>,
+    /// With the numbers of their granules.
+    marks: Vec<(u32, Mark)>,
     made: Vec<Made>,
 }
 
 impl ThreadClock {
     fn become_like(&mut self, other: &Self) {
         let Self { now, seen, fenced } = other;
-        self.now.clone_from(now);
-        self.seen.clone_from(seen);
-        self.fenced.clone_from(fenced);
+        copy(&mut self.now, now);
+        copy(&mut self.seen, seen);
+        copy(&mut self.fenced, fenced);
     }
 }
 
@@ -183,8 +228,18 @@ impl Clocks {
             thread.fenced.clear();
         }
         self.used_cells.clear();
-        self.granules.forget();
+        self.granules.used.clear();
         self.made.clear();
+    }
+
+    /// Whether more was accessed than is worth to be kept.
+    pub fn is_large(&self) -> bool {
+        self.granules.all.len() > MOST_GRANULES
+    }
+
+    /// Forgets what was ever accessed. What was saved before means nothing then.
+    pub fn clear(&mut self) {
+        self.granules = Granules::default();
     }
 
     /// Notes all clocks.
@@ -198,28 +253,28 @@ impl Clocks {
             .resize_with(self.used_cells.len(), Default::default);
         for (into, &cell) in into.cells.iter_mut().zip(&self.used_cells) {
             into.0 = cell;
-            into.1.clone_from(&self.cells[cell as usize].1);
+            copy(&mut into.1, &self.cells[cell as usize].1);
         }
-        into.made.clone_from(&self.made);
+        copy(&mut into.made, &self.made);
         into.marks.clear();
-        for &at in &self.granules.used {
-            let marks = self.granules.all.get(&at).map_or(&[][..], |it| &it.marks);
-            into.marks.extend(marks.iter().map(|&mark| (at, mark)));
+        for &number in &self.granules.used {
+            let marks = self.granules.all[number as usize].marks.iter();
+            into.marks.extend(marks.map(|&mark| (number, mark)));
         }
     }
 
     /// Makes all clocks what they were.
     pub fn restore(&mut self, saved: &SavedClocks) {
         self.forget();
-        self.made.clone_from(&saved.made);
+        copy(&mut self.made, &saved.made);
         for (into, from) in self.threads.iter_mut().zip(&saved.threads) {
             into.become_like(from);
         }
         for (cell, clock) in &saved.cells {
-            self.cell(*cell).clone_from(clock);
+            copy(self.cell(*cell), clock);
         }
-        for &(at, mark) in &saved.marks {
-            self.granules.of(at, self.epoch).marks.push(mark);
+        for &(number, mark) in &saved.marks {
+            self.granules.numbered(number, self.epoch).add(mark);
         }
     }
 
@@ -384,6 +439,28 @@ impl Clocks {
         let before_it = self.made.len() as u32;
         let now = &self.threads[thread.index()].now;
         let granule = self.granules.of(granule, self.epoch);
+        let new = Mark {
+            thread: thread.0,
+            time: now.get(thread.index()).copied().unwrap_or(0),
+            mask,
+            writes: how.writes,
+            atomic: how.atomic,
+            frees: how.frees,
+            uses: how.uses,
+            pc: how.pc,
+            before: before_it,
+        };
+        // The usual case: all accesses are atomic, or of this thread, so none race. What this
+        // thread did before in the same way is not needed any more.
+        let few = granule.marks.len() < FEW_MARKS;
+        let mut marks = granule.marks.iter();
+        if granule.atomic && how.atomic || few && marks.all(|mark| mark.thread == thread.0) {
+            match granule.marks.iter_mut().find(|mark| mark.is_like(&new)) {
+                Some(known) => *known = new,
+                None => granule.add(new),
+            }
+            return None;
+        }
         let before = |mark: &Mark| {
             mark.thread == thread.0
                 || mark.time <= now.get(mark.thread as usize).copied().unwrap_or(0)
@@ -402,17 +479,7 @@ impl Clocks {
                 && (!how.atomic || mark.atomic);
             !(covered && before(mark))
         });
-        granule.marks.push(Mark {
-            thread: thread.0,
-            time: now.get(thread.index()).copied().unwrap_or(0),
-            mask,
-            writes: how.writes,
-            atomic: how.atomic,
-            frees: how.frees,
-            uses: how.uses,
-            pc: how.pc,
-            before: before_it,
-        });
+        granule.add(new);
         race
     }
 }

@@ -2,7 +2,7 @@
 //! user can.
 
 /// Bytes of addresses: memory that threads touch is a part of it.
-const MOST_ADDRESSES: u64 = 1 << 36;
+const MOST_ADDRESSES: u64 = 1 << 40;
 /// Files that are open at a time.
 const MOST_FILES: u64 = 64;
 

@@ -1,12 +1,12 @@
-//! What runs when a thread or the program ends, and the clock of a thread.
+//! What runs when a thread or the program ends, what is observed then, and the clock of a thread.
 //!
 //! Functions of `atexit`, destructors of static and thread-local objects run the last one first, in
 //! the thread that ends, as the rest of the program does: other threads go on meanwhile.
 
-use mazurka_core::AccessKind;
+use mazurka_core::{AccessKind, Fingerprint, ProcessId};
 
 use crate::access::announce;
-use crate::world::{Pending, world};
+use crate::world::{Failure, Life, Pending, World, bytes_at, world};
 use crate::{Stop, weak};
 
 /// No object of the program has such an address.
@@ -85,4 +85,86 @@ pub(crate) fn at_exit(function: usize, argument: usize, pc: usize) -> i64 {
     ends_of_program("atexit", pc);
     world().at_exit.push((function, argument));
     0
+}
+
+impl World {
+    /// What the program has left behind at its end, as failures, if that is asked for.
+    pub fn leaks(&mut self) -> Vec<u32> {
+        if !self.settings.leaks {
+            return Vec::new();
+        }
+        let mut all = Vec::new();
+        for at in 1..self.threads.len() {
+            let thread = &self.threads[at];
+            if thread.life == Life::Unborn || thread.joined || thread.detached {
+                continue;
+            }
+            let started = thread.started;
+            let name = self.table.path(ProcessId(at as u32)).to_string();
+            let message = format!("thread {name} is neither joined nor detached");
+            all.push(Failure::new(message, started));
+        }
+        let initial = self.initial_heap.0.1;
+        for at in 0..self.threads.len() {
+            let first = if at == 0 { initial } else { 0 };
+            let kept: Vec<_> = self.threads[at].region.kept(first).collect();
+            all.extend(kept.into_iter().map(|(size, made)| {
+                Failure::new(format!("a block of {size} bytes is never freed"), made)
+            }));
+        }
+        let sites = all.into_iter().map(|failure| self.site_of(failure) as u32);
+        let mut sites: Vec<u32> = sites.collect();
+        sites.sort_unstable();
+        sites.dedup();
+        sites
+    }
+
+    /// What is observed of an execution.
+    pub fn observation(&self) -> Fingerprint {
+        let settings = &self.settings;
+        let mut all = match settings.observed.is_empty() || settings.observes_output() {
+            true => self.output,
+            false => Fingerprint::EMPTY,
+        };
+        if settings.observes_code() {
+            all = all.then(self.exit_code as u64);
+        }
+        for (_, content) in self.observed_content() {
+            all = content.iter().fold(all, |all, &byte| all.then(byte.into()));
+        }
+        all
+    }
+
+    /// Whether all other threads have ended before the current one goes on: each was joined, by a
+    /// thread that was joined in its turn, or by this one. So that does not depend on the order of
+    /// steps that do not depend on each other.
+    pub fn is_alone(&self) -> bool {
+        let mut threads = self.threads.iter().enumerate();
+        threads.all(|(at, thread)| {
+            at == self.current.index() || thread.joined || thread.life == Life::Unborn
+        })
+    }
+
+    /// Keeps what is in the variables that are observed.
+    pub fn keep_observed(&mut self) {
+        self.left.clear();
+        for &(_, address, size) in &self.observed {
+            self.left.extend_from_slice(bytes_at(address, size));
+        }
+    }
+
+    /// The variables that are observed: their names, and what is in them, or was when the process
+    /// ended.
+    pub fn observed_content(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        let mut start = 0;
+        self.observed.iter().map(move |(name, address, size)| {
+            let kept = start..start + size;
+            start += size;
+            let content = match self.exited {
+                true => &self.left[kept],
+                false => bytes_at(*address, *size),
+            };
+            (name.as_str(), content)
+        })
+    }
 }

@@ -6,8 +6,10 @@
 //! after each, which nothing may touch.
 
 use corosensei::stack::{Stack, StackPointer};
+use mazurka_core::ProcessId;
 
 use crate::calls::BASE;
+use crate::clock::copy;
 
 /// The table of functions is in the first region, threads have the others.
 const REGION: usize = 1 << 28;
@@ -46,8 +48,8 @@ pub(crate) struct Block {
     pub size: usize,
     /// Where it was allocated.
     pub made: usize,
-    /// Where it was freed.
-    pub freed: Option<usize>,
+    /// Where it was freed, and by which thread.
+    pub freed: Option<(usize, ProcessId)>,
 }
 
 /// What an address in a heap is.
@@ -130,6 +132,14 @@ impl Region {
         })
     }
 
+    /// Lets code run that is on the stack. Returns false if the system does not.
+    pub fn run_code_on_stack(&self) -> bool {
+        let stack = (self.stack_base() - STACK) as *mut libc::c_void;
+        let access = libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC;
+        // SAFETY: the memory is mapped, and stays what it is.
+        unsafe { libc::mprotect(stack, STACK, access) == 0 }
+    }
+
     /// Where the stack begins: its highest address.
     pub fn stack_base(&self) -> usize {
         self.start + REGION
@@ -191,7 +201,7 @@ impl Region {
             blocks,
         } = other;
         (self.start, self.used) = (*start, *used);
-        self.blocks.clone_from(blocks);
+        copy(&mut self.blocks, blocks);
     }
 
     pub fn stack(&self) -> FixedStack {
@@ -271,11 +281,12 @@ impl Region {
             false => Found::Gap(Some(*block)),
         }
     }
+
     /// The block that begins at an address is given back.
-    pub fn give_back(&mut self, address: usize, pc: usize) {
+    pub fn give_back(&mut self, address: usize, freed: (usize, ProcessId)) {
         let found = self.blocks.binary_search_by_key(&address, |it| it.address);
         if let Ok(at) = found {
-            self.blocks[at].freed = Some(pc);
+            self.blocks[at].freed = Some(freed);
         }
     }
 }

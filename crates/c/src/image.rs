@@ -23,6 +23,8 @@ pub(crate) struct Image {
     /// The block of thread-local variables, of the one real thread, and what new threads find.
     pub tls: usize,
     pub tls_content: Vec<u8>,
+    /// Whether it puts code on stacks: nested functions of GNU C do.
+    pub code_on_stacks: bool,
     pub main: Main,
     /// What the shim does where a thread ends, and where the program does.
     pub thread_ends: extern "C" fn(),
@@ -46,6 +48,7 @@ struct Wanted {
     found: Vec<(usize, usize)>,
     relro: (usize, usize),
     tls: (usize, usize),
+    code_on_stacks: bool,
 }
 
 extern "C" fn look(info: *mut libc::dl_phdr_info, _: usize, data: *mut libc::c_void) -> i32 {
@@ -64,6 +67,7 @@ extern "C" fn look(info: *mut libc::dl_phdr_info, _: usize, data: *mut libc::c_v
             match header.p_type {
                 libc::PT_LOAD if header.p_flags & libc::PF_W != 0 => wanted.found.push((at, size)),
                 libc::PT_GNU_RELRO => wanted.relro = (at, size),
+                libc::PT_GNU_STACK => wanted.code_on_stacks = header.p_flags & libc::PF_X != 0,
                 // The block of this thread may not be there yet.
                 libc::PT_TLS => {
                     let block = __tls_get_addr(&TlsIndex {
@@ -92,6 +96,7 @@ impl Image {
             segments: Vec::new(),
             tls: 0,
             tls_content: Vec::new(),
+            code_on_stacks: false,
             main: nothing,
             thread_ends: nothing_at_the_end,
             program_ends: nothing_at_the_end,
@@ -120,6 +125,7 @@ impl Image {
                 found: Vec::new(),
                 relro: (0, 0),
                 tls: (0, 0),
+                code_on_stacks: false,
             };
             libc::dl_iterate_phdr(Some(look), (&raw mut wanted).cast());
             let (tls, tls_size) = wanted.tls;
@@ -151,6 +157,7 @@ impl Image {
                 Ok(std::mem::transmute::<usize, extern "C" fn()>(at))
             };
             Ok(Self {
+                code_on_stacks: wanted.code_on_stacks,
                 main: std::mem::transmute::<*mut libc::c_void, Main>(main),
                 thread_ends: of_shim("mazurka_thread_ends")?,
                 program_ends: of_shim("mazurka_program_ends")?,

@@ -237,6 +237,11 @@ pub enum LoadError {
     /// There is no memory where the program's is to be.
     #[error("the addresses that C programs are given are not free in this process")]
     NoMemory,
+    /// Code on a stack cannot run.
+    #[error(
+        "the program puts code on its stacks, as nested functions of GNU C do, and this system does not let it run"
+    )]
+    CodeOnStacks,
     /// There is one already.
     #[error("one program can be loaded into a process")]
     Second,

@@ -10,9 +10,9 @@
 //!   at the same address, by assigning an initialiser or in a new frame of a stack. It gets a new
 //!   cell.
 
-use mazurka_core::MishapKind;
+use mazurka_core::ProcessId;
 
-use crate::access::{check, fail, uses};
+use crate::access::{check, fail_after, uses};
 use crate::world::{World, world};
 use crate::{Stop, heap, weak};
 
@@ -135,10 +135,16 @@ pub(crate) fn life_of_barrier(object: usize) -> usize {
     object + 1
 }
 
+/// A thread that has a lock.
+fn held_by(cell: u32) -> Option<ProcessId> {
+    let lock = world().cell(cell);
+    let holder = lock.holder.map(|(holder, _)| holder);
+    holder.or(lock.readers.first().copied())
+}
+
 /// Whether threads have a lock.
 fn is_held(cell: u32) -> bool {
-    let lock = world().cell(cell);
-    lock.holder.is_some() || !lock.readers.is_empty()
+    held_by(cell).is_some()
 }
 
 /// Notes in memory whether a lock is held.
@@ -158,31 +164,32 @@ pub(crate) fn arrives(object: usize, kind: Kind, pc: usize) -> u32 {
     if kind == Kind::Flag {
         return cell;
     }
-    let expected = match world().cell(cell).destroyed {
-        true => DESTROYED,
-        false if is_held(cell) => HELD,
-        false => return cell,
+    let destroyed = world().cell(cell).destroyed;
+    let expected = match destroyed {
+        Some(_) => DESTROYED,
+        None if is_held(cell) => HELD,
+        None => return cell,
     };
     if kind.says(object) != expected {
         return world().renew(object);
     }
-    if expected == DESTROYED && !world().weak.on {
-        ended(kind, pc);
+    if let (Some(by), false) = (destroyed, world().weak.on) {
+        ended(kind, by, pc);
     }
     cell
 }
 
-fn ended(kind: Kind, pc: usize) -> ! {
+fn ended(kind: Kind, by: ProcessId, pc: usize) -> ! {
     let words = format!("uses a {} that was destroyed", kind.name());
-    fail(MishapKind::Failure, words, pc)
+    fail_after(Some(by), words, pc)
 }
 
 /// The current step uses an object: it must be there still.
 pub(crate) fn used(cell: u32, kind: Kind, pc: usize) {
     let object = world().cells[cell as usize].address;
     check(object, 4, kind.verb(), pc);
-    if world().cell(cell).destroyed {
-        ended(kind, pc);
+    if let Some(by) = world().cell(cell).destroyed {
+        ended(kind, by, pc);
     }
     if !world().weak.on {
         uses(object, pc);
@@ -199,7 +206,7 @@ pub(crate) fn init(object: usize, kind: Kind, value: i64, pc: usize) -> i64 {
     let (held, waiting) = (is_held(cell), !world().cell(cell).waiters.is_empty());
     if held && kind.says(object) == HELD && !is_on_stack(object) {
         let words = format!("initialises a {} that is held", kind.name());
-        fail(MishapKind::Failure, words, pc);
+        fail_after(held_by(cell), words, pc);
     }
     // Under a memory model threads that leave a barrier still read the number of the old one.
     let counts = kind == Kind::Barrier && world().weak.on;
@@ -207,8 +214,7 @@ pub(crate) fn init(object: usize, kind: Kind, value: i64, pc: usize) -> i64 {
         true => world().renew(object),
         false => cell,
     };
-    let cell = world().cell(cell);
-    (cell.destroyed, cell.count) = (false, 0);
+    world().cell(cell).destroyed = None;
     kind.say(object, FREE);
     0
 }
@@ -224,18 +230,21 @@ pub(crate) fn destroy(object: usize, kind: Kind, pc: usize) -> i64 {
     if world().weak.on {
         weak::writes(cell, kind, i64::from(kind == Kind::Semaphore), pc);
         check(object, 4, kind.verb(), pc);
-        if world().cell(cell).destroyed {
-            ended(kind, pc);
+        if let Some(by) = world().cell(cell).destroyed {
+            ended(kind, by, pc);
         }
     }
-    let (held, state) = (is_held(cell), world().cell(cell));
-    let waiting = !state.waiters.is_empty() || kind == Kind::Barrier && state.count > 0;
-    if held || waiting {
-        let how = if held { "is held" } else { "threads wait for" };
+    let (holder, waiter) = (held_by(cell), world().cell(cell).waiters.first().copied());
+    if let Some(other) = holder.or(waiter) {
+        let how = match holder {
+            Some(_) => "is held",
+            None => "threads wait for",
+        };
         let words = format!("destroys a {} that {how}", kind.name());
-        fail(MishapKind::Failure, words, pc);
+        fail_after(Some(other), words, pc);
     }
-    world().cell(cell).destroyed = true;
+    let current = world().current;
+    world().cell(cell).destroyed = Some(current);
     kind.say(object, DESTROYED);
     0
 }

@@ -59,6 +59,9 @@ pub fn load(path: &str, file: &[u8], settings: Settings) -> Result<(), LoadError
     let image = Image::open(path, symbols)?;
     let world = world();
     world.image = image;
+    if world.image.code_on_stacks && !world.threads[0].region.run_code_on_stack() {
+        return Err(LoadError::CodeOnStacks);
+    }
     for name in &world.settings.observed {
         let known = world.observed.len();
         if name == "code" || name == "output" {
@@ -71,6 +74,9 @@ pub fn load(path: &str, file: &[u8], settings: Settings) -> Result<(), LoadError
         if world.observed.len() == known {
             return Err(LoadError::NoVariable(name.clone()));
         }
+    }
+    if !world.observed.is_empty() {
+        world.end_cell = Some(world.object(usize::MAX - (1 << 20) - 1));
     }
     let region = &world.threads[0].region;
     world.initial_heap = (region.mark(), region.content().to_vec());

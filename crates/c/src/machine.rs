@@ -13,7 +13,7 @@ use crate::heap::Region;
 use crate::objects::{end_thread, exit};
 use crate::spin::Spin;
 use crate::world::{Failure, Life, Pending, Request, Thread, is_there, world};
-use crate::{Stop, access, heap, objects, trap};
+use crate::{Stop, access, heap, objects, trap, weak};
 
 /// The functions of the table, in the order of `calls::ENTRIES`.
 pub(crate) fn table() -> [usize; ENTRIES.len()] {
@@ -94,7 +94,7 @@ impl Machine {
         world.searching = true;
         world.checkpoints.forget();
         (self.len, self.initial) = (0, Vec::new());
-        self.guards = match world.learned.guarded || world.sections.is_some() {
+        self.guards = match world.learned.guarded || world.claims_more() {
             true => vec![Access::ANYTHING],
             false => Vec::new(),
         };
@@ -179,6 +179,15 @@ impl Machine {
     }
 }
 
+/// Moves what a step has done to its event. Most steps have done little, and to move nothing is a
+/// call as well.
+#[inline]
+fn move_all<T>(into: &mut Vec<T>, from: &mut Vec<T>) {
+    if !from.is_empty() {
+        into.append(from);
+    }
+}
+
 /// The mishap of a step that ends the search.
 fn broken_off() -> Mishap {
     Mishap {
@@ -218,6 +227,7 @@ impl Thread {
             children: 0,
             detached: false,
             joined: false,
+            claimed: None,
             exits: false,
             token_cell,
             awaiting: false,
@@ -236,7 +246,13 @@ impl Thread {
             lowest: usize::MAX,
             top: 0,
             started: 0,
+            stamp: 0,
         }
+    }
+
+    /// Whether something runs where it ends.
+    fn has_ends(&self) -> bool {
+        !self.at_end.is_empty() || self.keys.iter().any(|&value| value != 0)
     }
 
     /// It has changed something: a loop goes on with another round, in which it may end.
@@ -247,7 +263,7 @@ impl Thread {
 
     /// Makes it a thread that has not been started yet, with these blocks in its heap.
     pub(crate) fn begin(&mut self, mark: (usize, usize), content: &[u8]) {
-        (self.coroutine, self.life) = (None, Life::Unborn);
+        (self.coroutine, self.life, self.stamp) = (None, Life::Unborn, 0);
         self.region.restore(mark, content);
         self.region
             .clean_stack(std::mem::replace(&mut self.lowest, usize::MAX));
@@ -271,6 +287,10 @@ impl crate::world::World {
         (self.loaded, self.current) = (ProcessId(0), ProcessId(0));
         self.put_thread_locals(ProcessId(0), true);
         self.effects.clear();
+        if self.clocks.is_large() {
+            self.clocks.clear();
+            self.checkpoints.forget();
+        }
         self.clocks.begin();
         (self.alive, self.started) = (0, 0);
         (self.exited, self.finished, self.in_section) = (false, false, false);
@@ -326,6 +346,9 @@ impl crate::world::World {
             let Some(region) = Region::new(self.threads.len()) else {
                 return false;
             };
+            if self.image.code_on_stacks && !region.run_code_on_stack() {
+                return false;
+            }
             let token_cell = self.object(usize::MAX - self.threads.len());
             self.threads.push(Thread::new(region, token_cell));
         }
@@ -335,7 +358,9 @@ impl crate::world::World {
     pub(crate) fn begin_step(&mut self, process: ProcessId) {
         let thread = &mut self.threads[process.index()];
         thread.steps += 1;
-        self.effects.made = Some(thread.pending);
+        if self.recording {
+            self.effects.made = Some(thread.pending);
+        }
     }
 }
 
@@ -352,6 +377,7 @@ pub(crate) fn start(process: ProcessId) {
     thread.life = Life::Alive;
     (thread.steps, thread.children, thread.result) = (0, 0, 0);
     (thread.detached, thread.joined, thread.exits) = (false, false, false);
+    thread.claimed = None;
     (thread.awaiting, thread.token, thread.errno) = (false, false, 0);
     thread.keys.clear();
     thread.at_end.clear();
@@ -377,15 +403,21 @@ pub(crate) fn start(process: ProcessId) {
         let result = match routine {
             Some((function, argument)) => {
                 let result = function(argument);
-                thread_ends();
+                if self::world().me().has_ends() {
+                    thread_ends();
+                }
                 result
             }
             None => {
+                let returns = main as usize + 1;
                 let arguments = [c"program".as_ptr().cast::<u8>(), std::ptr::null()];
                 let nothing = [std::ptr::null::<u8>()];
                 let code = main(1, arguments.as_ptr(), nothing.as_ptr());
                 program_ends();
-                exit(code.into());
+                exit(code.into(), "return", returns);
+                if self::world().learned.joins_main {
+                    weak::never_ends(returns);
+                }
                 0
             }
         };
@@ -400,7 +432,7 @@ pub(crate) fn start(process: ProcessId) {
 pub(crate) fn run(process: ProcessId) {
     loop {
         let world = world();
-        let Some(mut coroutine) = world.threads[process.index()].coroutine.take() else {
+        let Some(mut coroutine) = world.thread(process.index()).coroutine.take() else {
             return;
         };
         world.current = process;
@@ -425,6 +457,7 @@ pub(crate) fn run(process: ProcessId) {
         }
         if let Some(trap) = trapped {
             let (message, pc) = trap.words();
+            let pc = world.place_in_source(pc);
             world.halt(MishapKind::Failure, Failure::new(message, pc));
             return;
         }
@@ -520,7 +553,9 @@ impl Execution for Machine {
             event.touched.extend(pending.access);
             event.touched.extend(pending.second);
             world.effects.clear();
-            world.effects.wanted.extend_from_slice(outcomes);
+            if !outcomes.is_empty() {
+                world.effects.wanted.extend_from_slice(outcomes);
+            }
             world.trail.step(self.len, process, outcomes);
             world.begin_step(process);
         }
@@ -531,11 +566,11 @@ impl Execution for Machine {
         if effects.untouched {
             event.touched.clear();
         }
-        event.touched.append(&mut effects.touched);
-        event.outcomes.append(&mut effects.outcomes);
-        event.spawned.append(&mut effects.spawned);
-        event.joined.append(&mut effects.joined);
-        event.mishaps.append(&mut effects.mishaps);
+        move_all(&mut event.touched, &mut effects.touched);
+        move_all(&mut event.outcomes, &mut effects.outcomes);
+        move_all(&mut event.spawned, &mut effects.spawned);
+        move_all(&mut event.joined, &mut effects.joined);
+        move_all(&mut event.mishaps, &mut effects.mishaps);
         event.races_with = effects.races_with;
         if let [access] = event.claims[..]
             && access.len == 1

@@ -2,7 +2,7 @@
 
 use mazurka_core::{Access, AccessKind, MishapKind, ProcessId};
 
-use crate::access::{announce, check, fail, frees, refuse, rest};
+use crate::access::{announce, check, fail, fail_after, frees, refuse, rest};
 use crate::calls::{Ask, Halt};
 use crate::ends::{at_exit, last_function, later, now, orders, take_last};
 use crate::heap::{self, Found};
@@ -18,7 +18,8 @@ use crate::{futex, weak};
 pub(crate) const RECURSIVE: i64 = 1;
 pub(crate) const ERRORCHECK: i64 = 2;
 
-/// No object of the program has such an address.
+/// What leaves the process: what is printed, and its end. No object of the program has such an
+/// address.
 const OUTPUT: usize = usize::MAX - (1 << 21) - 1;
 /// Nor these: of the first key, and of the others below it.
 const KEYS: usize = usize::MAX - (1 << 22);
@@ -101,6 +102,7 @@ pub(crate) extern "C" fn ask(
         return before_main(what, one, other, pc);
     }
     world().reaches(registers);
+    world().called_at = pc;
     if world().weak.on
         && let Some(done) = weak::ask(what, one, other, pc)
     {
@@ -143,8 +145,7 @@ pub(crate) extern "C" fn ask(
         Ask::Self_ => world().current.index() as i64 + 1,
         Ask::ExitThread => exit_thread(one as usize),
         Ask::Exit => {
-            exit(one);
-            world().me().exits = true;
+            exit(one, "exit", pc);
             if world().weak.on {
                 weak::never_ends(pc);
             }
@@ -343,7 +344,7 @@ fn unlock(object: usize, kind: i64, pc: usize) -> i64 {
             Some(_) => "unlocks a mutex that another thread holds",
             None => "unlocks a mutex that is not locked",
         };
-        fail(MishapKind::Failure, words.to_owned(), pc);
+        fail_after(holder.map(|(holder, _)| holder), words.to_owned(), pc);
     }
     if world().cell(cell).depth > 1 {
         world().cell(cell).depth -= 1;
@@ -450,11 +451,11 @@ pub(crate) fn named(handle: i64, pc: usize, verb: &str) -> ProcessId {
         Some(_) if world.weak.on => thread,
         Some(thread) if thread.joined => {
             let words = format!("{verb} a thread that was joined already");
-            fail(MishapKind::Failure, words, pc)
+            fail_after(thread.claimed, words, pc)
         }
         Some(thread) if thread.detached => {
             let words = format!("{verb} a thread that is detached");
-            fail(MishapKind::Failure, words, pc)
+            fail_after(thread.claimed, words, pc)
         }
         Some(_) => thread,
         None => fail(
@@ -471,8 +472,9 @@ fn join(handle: i64, pc: usize) -> i64 {
     // Another thread may have joined it meanwhile.
     named(handle, pc, "joins");
     let world = world();
-    let (other, current) = (&mut world.threads[thread.index()], world.current);
-    other.joined = true;
+    let current = world.current;
+    let other = world.thread(thread.index());
+    (other.joined, other.claimed) = (true, Some(current));
     let result = other.result;
     world.clocks.order(thread, current);
     world.effects.joined.push(thread);
@@ -483,24 +485,40 @@ fn detach(handle: i64, pc: usize) -> i64 {
     let thread = named(handle, pc, "detaches");
     match world().weak.on {
         true => weak::first(thread, "detaches", pc),
-        false => world().threads[thread.index()].detached = true,
+        false => {
+            let current = world().current;
+            let thread = world().thread(thread.index());
+            (thread.detached, thread.claimed) = (true, Some(current));
+        }
     }
     0
 }
 
-/// `main` has returned, or the program calls `exit`: other threads may still run for a while, and
-/// need not end.
-pub(crate) fn exit(code: i64) {
-    let world = world();
-    if world.alive > 1 && !world.outside.iter().any(|what| what == EARLY_END) {
-        world.outside.push(EARLY_END.to_owned());
+/// The process ends: `main` has returned, or the program calls `exit`. That is a step unless all
+/// other threads have ended before, and the first one counts.
+///
+/// It keeps no thread from going on: what a thread does after it, it can do before as well, so
+/// nothing is found that cannot happen. What is observed is what was there at the end.
+pub(crate) fn exit(code: i64, verb: &'static str, pc: usize) {
+    if !world().is_alone() {
+        let cell = world().object(OUTPUT);
+        let pending = Pending::new(verb, 0, pc);
+        let end = world().end_cell.map(Access::write);
+        orders(
+            Pending {
+                second: end,
+                ..pending
+            },
+            cell,
+        );
     }
-    world.exited = true;
-    world.exit_code = code;
+    let world = world();
+    world.me().exits = true;
+    if !std::mem::replace(&mut world.exited, true) {
+        world.exit_code = code;
+        world.keep_observed();
+    }
 }
-
-/// What is told where the program ends and its threads have not.
-const EARLY_END: &str = "the end of the program before that of its threads";
 
 /// The current thread ends; what runs at its end has run.
 pub(crate) fn end_thread(result: usize) {
@@ -547,10 +565,10 @@ fn free(address: usize, pc: usize) -> i64 {
             fail(MishapKind::Failure, words.to_owned(), pc)
         }
     };
-    if let Some(before) = block.freed {
+    if let Some((before, by)) = block.freed {
         let (made, before) = (world().image_place(block.made), world().image_place(before));
         let words = format!("frees a block twice; it was allocated {made}, and freed {before}");
-        fail(MishapKind::Failure, words, pc);
+        fail_after(Some(by), words, pc);
     }
     let (size, made) = (block.size, block.made);
     // The C++ library counts references to exceptions with code that is not instrumented.
@@ -558,7 +576,9 @@ fn free(address: usize, pc: usize) -> i64 {
         frees(address, size, pc);
     }
     if let Some(owner) = owner_of(address) {
-        world().threads[owner].region.give_back(address, pc);
+        let current = world().current;
+        let region = &mut world().thread(owner).region;
+        region.give_back(address, (pc, current));
     }
     world().me().spin.progress();
     0
@@ -569,9 +589,13 @@ fn size_of(address: usize, pc: usize) -> i64 {
         Some(Found::Block(block)) if block.address == address && block.freed.is_none() => {
             block.size as i64
         }
-        _ => {
+        found => {
+            let by = match found {
+                Some(Found::Block(block)) => block.freed.map(|(_, by)| by),
+                _ => None,
+            };
             let words = "reallocates what is not an allocated block";
-            fail(MishapKind::Failure, words.to_owned(), pc)
+            fail_after(by, words.to_owned(), pc)
         }
     }
 }
@@ -597,6 +621,10 @@ fn print(text: usize, size: usize, pc: usize) -> i64 {
     // SAFETY: the shim passes a text of this size.
     let text = unsafe { std::slice::from_raw_parts(text as *const u8, size) };
     let world = world();
+    if world.exited {
+        note("prints after the end of the process");
+        return 0;
+    }
     let room = MOST_PRINTED.saturating_sub(world.printed.len());
     world.printed.extend(text.iter().take(room));
     for &byte in text {

@@ -5,6 +5,8 @@
 //! compared byte by byte. Whatever the thread would do without a change, it has done already. So
 //! no execution is lost, and a loop that nothing ends is a deadlock.
 
+use crate::clock::copy;
+
 /// A visit of an access.
 #[derive(Default)]
 struct Visit {
@@ -45,11 +47,11 @@ impl Spin {
         }
         for (into, from) in self.visits.iter_mut().zip(&visits[..*count]) {
             (into.pc, into.reads) = (from.pc, from.reads);
-            into.stack.clone_from(&from.stack);
+            copy(&mut into.stack, &from.stack);
         }
         self.count = *count;
-        self.reads.clone_from(reads);
-        self.waits_for.clone_from(waits_for);
+        copy(&mut self.reads, reads);
+        copy(&mut self.waits_for, waits_for);
     }
 
     /// The thread has changed something, or may go another way.

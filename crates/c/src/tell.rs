@@ -7,7 +7,7 @@ use mazurka_core::{
 
 use crate::access::value_at;
 use crate::machine::Machine;
-use crate::world::{Life, Pending, Until, bytes_at, short, world};
+use crate::world::{Life, Pending, Until, short, world};
 
 /// Pointers and large numbers are clearer in hexadecimal.
 fn shown(value: i64) -> String {
@@ -18,11 +18,11 @@ fn shown(value: i64) -> String {
 }
 
 /// What is in a variable: a number, or its bytes.
-fn content(address: usize, size: usize) -> String {
-    match size {
-        1 | 2 | 4 | 8 => shown(value_at(address, size)),
+fn content(bytes: &[u8]) -> String {
+    match bytes.len() {
+        1 | 2 | 4 | 8 => shown(value_at(bytes.as_ptr() as usize, bytes.len())),
         _ => {
-            let bytes = bytes_at(address, size).iter();
+            let bytes = bytes.iter();
             let bytes: Vec<String> = bytes.map(|byte| format!("{byte:02x}")).collect();
             bytes.join(" ")
         }
@@ -225,8 +225,8 @@ impl Narrator for Machine {
             let text = String::from_utf8_lossy(&world.printed);
             bind("output", format!("{text:?}"));
         }
-        for (name, address, size) in &world.observed {
-            bind(name, content(*address, *size));
+        for (name, bytes) in world.observed_content() {
+            bind(name, content(bytes));
         }
         all
     }

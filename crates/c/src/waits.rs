@@ -142,9 +142,9 @@ pub(crate) fn barrier(object: usize, parties: u32, pc: usize) -> i64 {
     let current = world.current;
     world.clocks.release(current, cell);
     let state = world.cell(cell);
-    state.count += 1;
-    if state.count >= parties {
-        state.count = 0;
+    state.waiters.push(current);
+    if state.waiters.len() >= parties as usize {
+        state.waiters.clear();
         state.version = state.version.wrapping_add(1);
         world.clocks.acquire(current, cell);
         return 1;

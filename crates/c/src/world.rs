@@ -129,7 +129,9 @@ pub(crate) struct Thread {
     pub children: u32,
     pub detached: bool,
     pub joined: bool,
-    /// It has called `exit`, and is no more joined.
+    /// The thread that has joined or detached it.
+    pub claimed: Option<ProcessId>,
+    /// It has ended the process, and is no more joined.
     pub exits: bool,
     pub token_cell: u32,
     pub awaiting: bool,
@@ -157,6 +159,8 @@ pub(crate) struct Thread {
     pub top: usize,
     /// Where it was started.
     pub started: usize,
+    /// Changes whenever anything here does, and is never the same for two states.
+    pub stamp: u64,
 }
 
 /// A shared object.
@@ -172,9 +176,8 @@ pub(crate) struct Cell {
     pub waiters: Vec<ProcessId>,
     /// How often its content has changed.
     pub version: u32,
-    /// A number; the kind of the object gives it its meaning.
-    pub count: u32,
-    pub destroyed: bool,
+    /// The thread that has destroyed it.
+    pub destroyed: Option<ProcessId>,
     /// How many objects have been at its address before the one that is there now.
     pub generation: u32,
     /// Whether it is a semaphore.
@@ -241,6 +244,8 @@ pub(crate) struct Learned {
     pub eager: bool,
     /// Under a memory model: a thread is joined or detached more than once.
     pub joins: bool,
+    /// Under a memory model: `main` is joined.
+    pub joins_main: bool,
     /// A clock is looked at that has moved, so moving one changes something.
     pub clock: bool,
 }
@@ -256,7 +261,10 @@ pub(crate) struct World {
     pub current: ProcessId,
     /// The thread whose thread-local variables are in place.
     pub loaded: ProcessId,
+    /// Others than the current one are changed by `thread`.
     pub threads: Vec<Thread>,
+    /// The last stamp of a thread.
+    pub stamps: u64,
     pub alive: usize,
     pub cells: Vec<Cell>,
     /// The cells that have a state in this execution.
@@ -275,6 +283,11 @@ pub(crate) struct World {
     pub searching: bool,
     /// `main` has returned, or `exit` was called.
     pub exited: bool,
+    /// What was in the variables that are observed then.
+    pub left: Vec<u8>,
+    /// Where variables are observed: the cell that the end of the process writes and all other
+    /// steps read.
+    pub end_cell: Option<u32>,
     /// And no thread can go on.
     pub finished: bool,
     /// The cell that atomic sections of SV-COMP write and all other steps read, if there are any.
@@ -314,6 +327,8 @@ pub(crate) struct World {
     pub printed: Vec<u8>,
     /// What runs outside of what is explored.
     pub outside: Vec<String>,
+    /// Where the program has called the runtime last, for a plain access or to ask for something.
+    pub called_at: usize,
     /// The schedule, for another process.
     pub trail: Trail,
     pub checkpoints: Checkpoints,
@@ -353,6 +368,7 @@ impl World {
             current: ProcessId(0),
             loaded: ProcessId(0),
             threads: Vec::new(),
+            stamps: 0,
             alive: 0,
             cells: Vec::new(),
             used_cells: Vec::new(),
@@ -366,6 +382,8 @@ impl World {
             stop: None,
             searching: true,
             exited: false,
+            left: Vec::new(),
+            end_cell: None,
             finished: false,
             sections: None,
             in_section: false,
@@ -387,6 +405,7 @@ impl World {
             weak: Weak::default(),
             printed: Vec::new(),
             outside: Vec::new(),
+            called_at: 0,
             trail: Trail::default(),
             checkpoints: Checkpoints::default(),
         }
@@ -466,8 +485,8 @@ impl World {
         if cell.epoch != epoch {
             self.used_cells.push(number);
             cell.epoch = epoch;
-            (cell.holder, cell.depth, cell.destroyed) = (None, 0, false);
-            (cell.version, cell.count, cell.generation) = (0, 0, 0);
+            (cell.holder, cell.depth, cell.destroyed) = (None, 0, None);
+            (cell.version, cell.generation) = (0, 0);
             cell.readers.clear();
             cell.waiters.clear();
         }
@@ -490,6 +509,7 @@ impl World {
         self.seen(cell).map_or(0, |cell| cell.version)
     }
 
+    #[inline]
     fn possible(&self, process: ProcessId, until: Until) -> bool {
         match until {
             Until::Now => true,
@@ -544,13 +564,15 @@ impl World {
     pub fn wait(&self, process: ProcessId) -> Wait {
         match self.threads[process.index()].pending.until {
             Until::Now => Wait::Never,
-            Until::Lock(_) | Until::Token => match self.sections {
-                None => Wait::Lock,
-                Some(_) => Wait::Guard,
-            },
-            Until::Ended(_) => Wait::Process,
+            Until::Lock(_) | Until::Token if !self.claims_more() => Wait::Lock,
+            Until::Ended(_) if !self.claims_more() => Wait::Process,
             _ => Wait::Guard,
         }
+    }
+
+    /// Whether steps claim more than what they are about.
+    pub fn claims_more(&self) -> bool {
+        self.sections.is_some() || self.end_cell.is_some()
     }
 
     pub fn claims(&self, process: ProcessId, into: &mut Claims) {
@@ -563,6 +585,11 @@ impl World {
             && access.first != sections
         {
             into.push(Access::read(sections));
+        }
+        if let Some(end) = self.end_cell
+            && pending.second != Some(Access::write(end))
+        {
+            into.push(Access::read(end));
         }
         if pending.until == Until::Change {
             for &(cell, _) in &thread.spin.waits_for {
@@ -590,9 +617,18 @@ impl World {
         value
     }
 
+    /// A thread, to be changed.
+    #[inline]
+    pub fn thread(&mut self, at: usize) -> &mut Thread {
+        self.stamps += 1;
+        let thread = &mut self.threads[at];
+        thread.stamp = self.stamps;
+        thread
+    }
+
     /// Gives a waiting thread its token.
     pub fn wake(&mut self, process: ProcessId) {
-        let thread = &mut self.threads[process.index()];
+        let thread = self.thread(process.index());
         if std::mem::take(&mut thread.awaiting) {
             thread.token = true;
             let token = Access::new(AccessKind::Release, thread.token_cell);
@@ -609,7 +645,7 @@ impl World {
     }
 
     /// The number of a failure.
-    fn site_of(&mut self, failure: Failure) -> usize {
+    pub fn site_of(&mut self, failure: Failure) -> usize {
         let known = self.failures.iter().position(|known| known.is(&failure));
         match known {
             Some(known) => {
@@ -621,55 +657,6 @@ impl World {
                 self.failures.len() - 1
             }
         }
-    }
-
-    /// What the program has left behind at its end, as failures, if that is asked for.
-    pub fn leaks(&mut self) -> Vec<u32> {
-        if !self.settings.leaks {
-            return Vec::new();
-        }
-        let mut all = Vec::new();
-        for at in 1..self.threads.len() {
-            let thread = &self.threads[at];
-            if thread.life == Life::Unborn || thread.joined || thread.detached {
-                continue;
-            }
-            let started = thread.started;
-            let name = self.table.path(ProcessId(at as u32)).to_string();
-            let message = format!("thread {name} is neither joined nor detached");
-            all.push(Failure::new(message, started));
-        }
-        let initial = self.initial_heap.0.1;
-        for at in 0..self.threads.len() {
-            let first = if at == 0 { initial } else { 0 };
-            let kept: Vec<_> = self.threads[at].region.kept(first).collect();
-            all.extend(kept.into_iter().map(|(size, made)| {
-                Failure::new(format!("a block of {size} bytes is never freed"), made)
-            }));
-        }
-        let sites = all.into_iter().map(|failure| self.site_of(failure) as u32);
-        let mut sites: Vec<u32> = sites.collect();
-        sites.sort_unstable();
-        sites.dedup();
-        sites
-    }
-
-    /// What is observed of an execution.
-    pub fn observation(&self) -> mazurka_core::Fingerprint {
-        let settings = &self.settings;
-        let mut all = match settings.observed.is_empty() || settings.observes_output() {
-            true => self.output,
-            false => mazurka_core::Fingerprint::EMPTY,
-        };
-        if settings.observes_code() {
-            all = all.then(self.exit_code as u64);
-        }
-        for &(_, address, size) in &self.observed {
-            for byte in bytes_at(address, size) {
-                all = all.then(u64::from(*byte));
-            }
-        }
-        all
     }
 
     /// Halts the current thread by a mishap.
@@ -689,9 +676,14 @@ impl World {
         self.in_section = false;
     }
 
-    /// Whether memory may be accessed; if not, what is wrong.
+    /// Whether memory may be accessed; if not, what is wrong, and the thread that has freed it.
     #[inline]
-    pub fn wrong_access(&self, address: usize, size: usize, verb: &str) -> Option<String> {
+    pub fn wrong_access(
+        &self,
+        address: usize,
+        size: usize,
+        verb: &str,
+    ) -> Option<(String, Option<ProcessId>)> {
         let owner = thread_of(address)?;
         if heap::is_stack(address) {
             return None;
@@ -704,15 +696,15 @@ impl World {
                 None => return None,
             },
             Found::Gap(Some(block)) => (block, "beyond its end"),
-            Found::Gap(None) => return Some(format!("{verb} memory that is in no block")),
+            Found::Gap(None) => return Some((format!("{verb} memory that is in no block"), None)),
         };
         let made = self.image_place(block.made);
-        let freed = block.freed.map(|at| self.image_place(at));
+        let freed = block.freed.map(|(at, _)| self.image_place(at));
         let freed = freed.map_or(String::new(), |at| format!(", and freed {at}"));
         let size = block.size;
-        Some(format!(
-            "{verb} a block of {size} bytes {words}; it was allocated {made}{freed}"
-        ))
+        let words =
+            format!("{verb} a block of {size} bytes {words}; it was allocated {made}{freed}");
+        Some((words, block.freed.map(|(_, by)| by)))
     }
 
     /// A place of the code in words: `in f (list.c:12)`.
@@ -723,6 +715,15 @@ impl World {
         match self.image.symbols.line(address) {
             Some((file, line)) => format!("in {function} ({}:{line})", short(file)),
             None => format!("in {function}"),
+        }
+    }
+
+    /// A place in the source for a place of the code: where code that has none was called last, as
+    /// far as that is known.
+    pub fn place_in_source(&self, pc: usize) -> usize {
+        match self.image.symbols.line(self.address_of(pc)) {
+            None if self.called_at != 0 => self.called_at,
+            _ => pc,
         }
     }
 

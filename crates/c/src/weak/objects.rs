@@ -464,21 +464,30 @@ fn barrier(object: usize, parties: i64, pc: usize) -> i64 {
 
 fn join(handle: i64, pc: usize) -> i64 {
     let other = named(handle, pc, "joins");
+    // If it returns, the process ends, and no join of it does.
+    if other.index() == 0 && !std::mem::replace(&mut world().learned.joins_main, true) {
+        world().stop.get_or_insert(Stop::Restart);
+        world().me().life = Life::Failed;
+        access::rest()
+    }
     first(other, "joins", pc);
     let pending = Pending::new("join", other.index(), pc).until(Until::Ended(other));
     let child = thread(other);
     act(pending, Action::Join { child }, Rule::Nothing);
-    world().threads[other.index()].result as i64
+    let other = world().thread(other.index());
+    other.joined = true;
+    other.result as i64
 }
 
 /// A thread is joined or detached, which must not have been done before. Where it is, the order of
 /// these is the engine's: the search starts again, and they are events.
 pub(crate) fn first(thread: mazurka_core::ProcessId, verb: &str, pc: usize) {
     let world = world();
-    let state = &mut world.threads[thread.index()];
-    let again = match (state.detached, world.learned.joins) {
+    let (current, learned) = (world.current, world.learned.joins);
+    let state = world.thread(thread.index());
+    let again = match (state.detached, learned) {
         (true, _) => true,
-        (false, false) if std::mem::replace(&mut state.joined, true) => {
+        (false, false) if state.claimed.replace(current).is_some() => {
             world.learned.joins = true;
             world.stop.get_or_insert(Stop::Restart);
             world.me().life = Life::Failed;

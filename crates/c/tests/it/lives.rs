@@ -392,3 +392,54 @@ fn what_was_destroyed_is_not_used() {
         "destroys a condition variable that threads wait for",
     );
 }
+
+/// What goes wrong only after a step that nothing orders before is shown with that step: the worker
+/// looks whether the schedule that was found shows the failure.
+#[test]
+fn failures_have_the_steps_of_others_in_their_schedules() {
+    if !has_compiler() {
+        return;
+    }
+    let beside = |object: &str, use_: &str, end: &str| {
+        format!(
+            "{object}; atomic_int x, y; void *t(void *p) {{ y = 1; {use_}; return p; }}\n\
+             int main(void) {{ w = malloc(sizeof *w); INIT; START x = 1; {end}; END }}"
+        )
+    };
+    let mutex = |use_: &str, end: &str| {
+        let object = "struct w { int d; pthread_mutex_t m; } *w";
+        beside(object, use_, end).replace("INIT", "pthread_mutex_init(&w->m, 0)")
+    };
+    let late = "uses a lock in a block of ";
+    wrong(&mutex("pthread_mutex_lock(&w->m)", "free(w)"), late);
+    wrong(&mutex("pthread_mutex_trylock(&w->m)", "free(w)"), late);
+    let destroyed = "uses a mutex that was destroyed";
+    let end = "pthread_mutex_destroy(&w->m)";
+    wrong(&mutex("pthread_mutex_lock(&w->m)", end), destroyed);
+    let unlock = "pthread_mutex_unlock(&w->m)";
+    wrong(
+        &mutex("pthread_mutex_lock(&w->m)", unlock),
+        "unlocks a mutex that ",
+    );
+    let again = "pthread_mutex_init(&w->m, 0)";
+    wrong(&mutex("pthread_mutex_lock(&w->m)", again), "data race");
+    let plain = |use_: &str, end: &str| beside("int *w", use_, end).replace("INIT", "");
+    wrong(
+        &plain("*w = 1", "free(w)"),
+        "block of 4 bytes after it was freed",
+    );
+    wrong(&plain("free(w)", "free(w)"), "frees a block twice");
+    let moved = "reallocates what is not an allocated block";
+    wrong(&plain("w = realloc(w, 8)", "free(w)"), moved);
+    let barrier = |use_: &str, end: &str| {
+        beside("pthread_barrier_t *w", use_, end).replace("INIT", "pthread_barrier_init(w, 0, 2)")
+    };
+    let gone = barrier("pthread_barrier_wait(w)", "pthread_barrier_destroy(w)");
+    wrong(&gone, "uses a barrier that was destroyed");
+    // The other way round.
+    let other = gone.replace("START x = 1;", "START while (!z);");
+    let other = other
+        .replace("x, y;", "x, y, z;")
+        .replace("y = 1;", "z = 1; y = 1;");
+    wrong(&other, " barrier that ");
+}

@@ -2,6 +2,7 @@
 //! started again with the test `worker`.
 
 mod counts;
+mod ends;
 mod findings;
 mod found;
 mod lives;

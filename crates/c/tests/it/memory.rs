@@ -26,7 +26,10 @@ pub fn explore_weakly(memory: &str) {
                 Ending::Deadlock if !program.is_deadlock(|loc| graph.final_value(loc)) => {
                     blocked += 1;
                 }
-                Ending::Deadlock if program.has_exited() => complete += 1,
+                Ending::Deadlock if program.has_exited() => {
+                    complete += 1;
+                    finals.insert(program.observation().bits());
+                }
                 Ending::Deadlock => deadlocks += 1,
                 Ending::Blocked => blocked += 1,
                 Ending::Discarded => discarded += 1,

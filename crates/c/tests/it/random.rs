@@ -321,9 +321,21 @@ fn compare(kind: Kind, seed: u64) {
             expected.failures.clone(),
             "[]",
         );
-        assert_eq!(
-            got, wanted,
-            "{kind:?} {seed} {memory:?}\n{source}\n{found:?}"
+        // A `trylock` that fails may have read of a lock that was given back meanwhile: with two of
+        // them a memory model has more results than interleavings.
+        let more = memory.is_some() && source.contains("trylock");
+        let same = match more {
+            true => {
+                got.0 >= wanted.0
+                    && got.1 >= wanted.1
+                    && got.2.is_superset(&wanted.2)
+                    && got.3 == wanted.3
+            }
+            false => got == wanted,
+        };
+        assert!(
+            same,
+            "{kind:?} {seed} {memory:?}\n{source}\n{found:?}\n{got:?} {wanted:?}"
         );
     }
 }

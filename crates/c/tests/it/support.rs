@@ -318,6 +318,11 @@ fn worker() {
             run.steps.len() == schedule.0.len(),
             "the run is the schedule's"
         );
+        let last = run.steps.last().and_then(|step| step.mishap.as_ref());
+        assert!(
+            schedule.0.is_empty() || mishap.process.is_none() || last == Some(&message),
+            "the run of `{message}` shows {last:?}"
+        );
         println!("failure=== {message} @{line}");
         if std::env::var("MAZURKA_C_TELL").is_ok() {
             for step in &run.steps {

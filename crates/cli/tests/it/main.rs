@@ -25,6 +25,7 @@ mod memory;
 mod mended;
 mod names;
 mod native;
+mod native_ends;
 mod papers_unfolding;
 mod permute;
 mod pictures;

@@ -1,0 +1,144 @@
+//! The end of the process: it is a step, the first one counts, and what other threads do after it is
+//! not observed.
+
+use crate::support::{Compiled, Found, How, has_compiler};
+
+const HEAD: &str = "#include <pthread.h>\n#include <stdatomic.h>\n#include <stdlib.h>\n\
+    #include <stdio.h>\n#include <unistd.h>\n#include <assert.h>\n\
+    static pthread_t a, b;\n\
+    #define START(t, f) pthread_create(&t, 0, f, 0)\n#line 1\n";
+
+/// What interleavings and, unless variables are observed, rc11 have shown.
+fn observed(body: &str, observed: &str) -> Vec<Found> {
+    let source = format!("{HEAD}{body}");
+    let compiled = Compiled::new("t.c", &source, &How::default());
+    let variables = observed.split(',').any(|it| it != "code" && it != "output");
+    let mut memories = vec![None];
+    if !variables {
+        memories.push(Some("rc11"));
+    }
+    let explore = |memory| {
+        let observed = Some(observed);
+        compiled.explore(&How {
+            memory,
+            observed,
+            ..How::default()
+        })
+    };
+    memories.into_iter().map(explore).collect()
+}
+
+/// There is no failure, and so many different results.
+#[track_caller]
+fn results(body: &str, what: &str, finals: u64) {
+    for (at, found) in observed(body, what).into_iter().enumerate() {
+        assert!(found.is_right(), "{at} {body}: {found:?}");
+        assert_eq!(found.finals, finals, "{at} {body}: {found:?}");
+    }
+}
+
+#[test]
+fn the_first_end_of_the_process_counts() {
+    if !has_compiler() {
+        return;
+    }
+    let thread = "void *f(void *p) { exit(3); }\n";
+    let both = format!("{thread}int main(void) {{ START(a, f); return 0; }}");
+    results(&both, "code,output", 2);
+    results(&both, "code", 2);
+    let same = format!("{thread}int main(void) {{ START(a, f); return 3; }}");
+    results(&same, "code,output", 1);
+    // No join of a thread that has called `exit` ends.
+    let joined = format!("{thread}int main(void) {{ START(a, f); pthread_join(a, 0); return 0; }}");
+    results(&joined, "code,output", 1);
+    let two = "void *f(void *p) { exit(1); }\nvoid *g(void *p) { _exit(2); }\n\
+               int main(void) { START(a, f); START(b, g); pthread_join(b, 0); }";
+    results(two, "code,output", 2);
+    let chosen = "atomic_int x; void *f(void *p) { if (atomic_exchange(&x, 1)) exit(4); return p; }\n\
+                  int main(void) { START(a, f); START(b, f); pthread_exit(0); }";
+    results(chosen, "code,output", 1);
+    let or_later = "atomic_int x; void *f(void *p) { if (x) exit(4); return p; }\n\
+                    int main(void) { START(a, f); x = 1; pthread_join(a, 0); return 0; }";
+    results(or_later, "code,output", 2);
+}
+
+#[test]
+fn what_is_printed_after_the_end_is_lost() {
+    if !has_compiler() {
+        return;
+    }
+    let thread = "void *f(void *p) { printf(\"x\"); printf(\"y\"); return p; }\n";
+    let cut = format!("{thread}int main(void) {{ START(a, f); pthread_detach(a); return 0; }}");
+    // Nothing, x or xy.
+    results(&cut, "code,output", 3);
+    results(&cut, "code", 1);
+    let also = format!("{thread}int main(void) {{ START(a, f); puts(\"m\"); return 0; }}");
+    // m at one of three places, and what is left of xy.
+    results(&also, "output", 3 + 2 + 1);
+    let waits = format!("{thread}int main(void) {{ START(a, f); pthread_join(a, 0); return 0; }}");
+    results(&waits, "code,output", 1);
+    let last = "atomic_int n; void *f(void *p) { puts(\"t\"); return p; }\n\
+                void bye(void) { puts(\"bye\"); }\n\
+                int main(void) { atexit(bye); START(a, f); return 0; }";
+    // The thread prints before, after, or too late.
+    results(last, "code,output", 3);
+}
+
+#[test]
+fn variables_are_observed_at_the_end() {
+    if !has_compiler() {
+        return;
+    }
+    let body = "int x; atomic_int y; void *f(void *p) { y = 1; x = 1; y = 2; x = 2; return p; }\n\
+                int main(void) { START(a, f); return 0; }";
+    // Nothing, the first two, or all.
+    results(body, "x,y", 3);
+    results(body, "code", 1);
+    let joined = body.replace("return 0", "pthread_join(a, 0); return 0");
+    results(&joined, "x,y", 1);
+    let locked = "int x; pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER; void *f(void *p) { \
+                  pthread_mutex_lock(&m); x++; pthread_mutex_unlock(&m); return p; }\n\
+                  int main(void) { START(a, f); START(b, f); pthread_join(b, 0); return 0; }";
+    results(locked, "x", 2);
+    let ends = "int x; void *f(void *p) { exit(1); }\n\
+                int main(void) { START(a, f); x = 1; return 0; }";
+    results(ends, "x,code", 2);
+}
+
+#[test]
+fn no_join_of_main_ends_when_it_returns() {
+    if !has_compiler() {
+        return;
+    }
+    let thread = "pthread_t m; void *f(void *p) { pthread_join(m, 0); assert(0); }\n";
+    let returns =
+        format!("{thread}int main(void) {{ m = pthread_self(); START(a, f); return 0; }}");
+    results(&returns, "code", 1);
+    let exits =
+        format!("{thread}int main(void) {{ m = pthread_self(); START(a, f); pthread_exit(0); }}");
+    for found in observed(&exits, "code") {
+        assert!(found.says("assertion `0` failed"), "{found:?}");
+    }
+}
+
+/// A thread that fails while the process ends can fail before it.
+#[test]
+fn failures_are_found_in_threads_that_are_cut_off() {
+    if !has_compiler() {
+        return;
+    }
+    let body = "atomic_int x; void *f(void *p) { x = 1; assert(x == 2); return p; }\n\
+                int main(void) { START(a, f); exit(x); }";
+    for what in ["code", "x"] {
+        for found in observed(body, what) {
+            assert!(found.says("assertion `x == 2` failed"), "{found:?}");
+        }
+    }
+    let waits = "pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER; void *f(void *p) { \
+                 pthread_mutex_lock(&m); return p; }\n\
+                 int main(void) { pthread_mutex_lock(&m); START(a, f); return 0; }";
+    results(waits, "code,output", 1);
+    let spins = "atomic_int x; void *f(void *p) { while (!x); return p; }\n\
+                 int main(void) { START(a, f); return 0; }";
+    results(spins, "code,output", 1);
+}

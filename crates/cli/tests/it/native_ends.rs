@@ -1,0 +1,160 @@
+//! How programs in C end: the end of the process, loops without an end, searches that are broken
+//! off.
+
+use std::fs;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::native::{has_compiler, mazurka};
+
+const HEAD: &str = "#include <pthread.h>\n#include <stdatomic.h>\n#include <stdio.h>\n\
+    #include <stdlib.h>\n#include <string.h>\n#include <assert.h>\n";
+
+/// A file with a program, in a folder that goes away.
+fn program(body: &str) -> (tempfile::TempDir, String) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("t.c").display().to_string();
+    fs::write(&file, format!("{HEAD}{body}\n")).expect("a program");
+    (folder, file)
+}
+
+#[test]
+fn the_first_end_gives_the_exit_code() {
+    if !has_compiler() {
+        return;
+    }
+    let thread = "void *f(void *p) { puts(\"t\"); exit(3); }\n";
+    let main = "int main(void) { pthread_t t; pthread_create(&t, 0, f, 0); WAIT; return 0; }";
+    let (_folder, file) = program(&format!("{thread}{}", main.replace("WAIT", "")));
+    assert_eq!(mazurka(&["check", &file]).0, 0);
+    for memory in [&[][..], &["--memory", "rc11"]] {
+        let mut all = vec!["check", &file, "--property", "deterministic"];
+        all.extend(memory);
+        let (code, out, err) = mazurka(&all);
+        assert!(
+            code == 1 && !out.contains("not looked into"),
+            "{memory:?}: {out}{err}"
+        );
+        let mut all = vec!["explore", &file];
+        all.extend(memory);
+        // Nothing, or t and one of the two codes.
+        let (_, out, err) = mazurka(&all);
+        assert!(out.contains("final states      3 "), "{out}{err}");
+    }
+    let joined = main.replace("WAIT", "pthread_join(t, 0)");
+    let (_folder, file) = program(&format!("{thread}{joined}"));
+    let (code, out, err) = mazurka(&["check", &file, "--property", "deterministic"]);
+    assert_eq!(code, 0, "{out}{err}");
+}
+
+#[test]
+fn variables_are_those_at_the_end() {
+    if !has_compiler() {
+        return;
+    }
+    let body = "int x; atomic_int y; void *f(void *p) { y = 1; x = 7; return p; }\n\
+        int main(void) { pthread_t t; pthread_create(&t, 0, f, 0); WAIT; return 0; }";
+    let (_folder, file) = program(&body.replace("WAIT", ""));
+    let (code, out, err) = mazurka(&["check", &file, "--observe", "x"]);
+    assert!(
+        code == 1 && out.contains("x = 0") && out.contains("x = 7"),
+        "{out}{err}"
+    );
+    let (_folder, file) = program(&body.replace("WAIT", "pthread_join(t, 0)"));
+    let (code, out, err) = mazurka(&["check", &file, "--observe", "x"]);
+    assert_eq!(code, 0, "{out}{err}");
+}
+
+#[test]
+fn nested_functions_and_hundreds_of_threads_run() {
+    if !has_compiler() {
+        return;
+    }
+    let nested = "int main(void) { int k = 3; atomic_int x = 0; \
+        void *f(void *p) { x += k; return p; } pthread_t t; \
+        pthread_create(&t, 0, f, 0); f(0); pthread_join(t, 0); assert(x == 6); return 0; }";
+    let many = "atomic_int x; void *f(void *p) { x++; return p; }\n\
+        int main(void) { for (int k = 0; k < 300; k++) { pthread_t t; \
+        pthread_create(&t, 0, f, 0); pthread_join(t, 0); } assert(x == 300); return 0; }";
+    for body in [nested, many] {
+        let (_folder, file) = program(body);
+        let (code, out, err) = mazurka(&["check", &file]);
+        assert!(code == 0 && out.contains("verified"), "{out}{err}");
+    }
+}
+
+/// The loop is in `main`, most of its time is spent in a function of the C library.
+#[test]
+fn a_loop_without_an_end_is_told_where_the_program_has_it() {
+    if !has_compiler() {
+        return;
+    }
+    let (_folder, file) = program(
+        "char b[4096]; int main(void) { memset(b, 'x', 4095);\n while (strlen(b) > 3);\n return 0; }",
+    );
+    let (code, out, err) = mazurka(&["check", &file]);
+    assert!(
+        code == 1 && out.contains("main: has made no step for 10 seconds"),
+        "{out}{err}"
+    );
+}
+
+/// More executions than a minute is enough for.
+const LONG: &str = "atomic_int x; void *add(void *p) { for (int k = 0; k < 6; k++) x++; return p; }\n\
+    int main(void) { pthread_t all[4];\n\
+    for (int k = 0; k < 4; k++) pthread_create(&all[k], 0, add, 0);\n\
+    for (int k = 0; k < 4; k++) pthread_join(all[k], 0); return 0; }";
+
+#[test]
+fn a_search_that_is_broken_off_says_what_it_has_seen() {
+    if !has_compiler() {
+        return;
+    }
+    let (_folder, file) = program(LONG);
+    for memory in [&[][..], &["--memory", "rc11"]] {
+        let mut all = vec!["check", &file, "--time-limit", "1s"];
+        all.extend(memory);
+        let (code, out, err) = mazurka(&all);
+        assert!(
+            code == 2 && out.contains("--time-limit"),
+            "{memory:?}: {out}{err}"
+        );
+    }
+    // Ctrl-C is for the tool, which may end by it, and for the process that runs the program.
+    let (code, out) = interrupted(&file);
+    assert!(
+        code != Some(0) && out.starts_with("inconclusive") && out.contains("executions"),
+        "{code:?} {out}"
+    );
+}
+
+/// Starts a search, interrupts it, and waits for its end.
+fn interrupted(file: &str) -> (Option<i32>, String) {
+    let mut tool = Command::new("setsid");
+    let tool = tool
+        .arg(env!("CARGO_BIN_EXE_mazurka"))
+        .args(["check", file]);
+    let child = tool.stdout(Stdio::piped()).spawn().expect("the tool");
+    let id = child.id();
+    let children = format!("/proc/{id}/task/{id}/children");
+    let limits = |child: &str| fs::read_to_string(format!("/proc/{child}/limits"));
+    let runs = || {
+        let all = fs::read_to_string(&children).unwrap_or_default();
+        // It has set its limits.
+        all.split_whitespace().any(|child| {
+            limits(child).is_ok_and(|text| text.contains("Max open files            64 "))
+        })
+    };
+    while !runs() {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    std::thread::sleep(Duration::from_millis(500));
+    let group = format!("-{id}");
+    let sent = Command::new("kill").args(["-INT", "--", &group]).status();
+    assert!(sent.is_ok_and(|status| status.success()), "a signal");
+    let start = Instant::now();
+    let output = child.wait_with_output().expect("an end");
+    assert!(start.elapsed() < Duration::from_secs(10), "it goes on");
+    let out = String::from_utf8_lossy(&output.stdout).into_owned();
+    (output.status.code(), out)
+}
