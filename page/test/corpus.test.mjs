@@ -8,7 +8,7 @@ import { dirname, join } from "node:path";
 import test from "node:test";
 import { fileURLToPath } from "node:url";
 
-import { run } from "../wasi.js";
+import { run } from "../../crates/serve/page/wasi.js";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
 const wasm = process.env.MAZURKA_WASM ?? join(root, "target/page/mazurka.wasm");

@@ -6,8 +6,8 @@ import test from "node:test";
 import { fileURLToPath } from "node:url";
 import vm from "node:vm";
 
-import { quoted, wordsOf } from "../engine.js";
-import { MOST, packed, unpacked } from "../link.js";
+import { quoted, wordsOf } from "../../crates/serve/page/engine.js";
+import { MOST, packed, unpacked } from "../../crates/serve/page/link.js";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
 const script = readFileSync(join(root, "crates/report/src/html/view.js"), "utf8");

@@ -234,8 +234,7 @@ function restore({ text, file, command, options }) {
 
 async function openExample(example) {
   const answer = await fetch(`examples/${example.file}`);
-  const name = example.file.endsWith(".abs") ? `${example.name}.abs` : `${example.name}.maz`;
-  restore({ text: await answer.text(), file: name, command: example.command ?? "check", options: example.options ?? {} });
+  restore({ text: await answer.text(), file: example.file, command: example.command ?? "check", options: example.options ?? {} });
   showMistakes([]);
 }
 
@@ -250,7 +249,7 @@ async function openRecord(file) {
 
 async function start() {
   const examples = fetch("examples.json").then((answer) => answer.json());
-  const first = location.hash.length > 1 ? null : fetch("examples/examples/counter.maz").then((answer) => answer.text());
+  const first = location.hash.length > 1 ? null : fetch("examples/counter.maz").then((answer) => answer.text());
   // An address of `mazurka serve` may have a token in it.
   const token = /^#token=([\w-]+)$/.exec(location.hash)?.[1];
   if (token) {
@@ -272,7 +271,7 @@ async function start() {
     }
   }
   if (linked) restore(linked);
-  else restore({ text: (await first) ?? (await (await fetch("examples/examples/counter.maz")).text()), file: "counter.maz", command: "check", options: {} });
+  else restore({ text: (await first) ?? (await (await fetch("examples/counter.maz")).text()), file: "counter.maz", command: "check", options: {} });
 
   $("form").addEventListener("submit", (event) => {
     event.preventDefault();
