@@ -58,3 +58,25 @@ test("the state before the end follows from the changes", () => {
   assert.deepEqual(after(1), { a: "[4, [2, 9]]", k: "1" });
   assert.deepEqual(after(0), { a: "[0, [2, 9]]", k: "1" });
 });
+
+test("a large tree is counted and found in", () => {
+  const steps = [["p", "x := 1", ""], ["q=2", "y := 2", "it fails"]];
+  const endings = ["final", "deadlock", "failure"];
+  // The initial state 0 has the children 1 and 3; 2 follows 1, and 4 and 5 follow 3.
+  const tree = view.treeOf({ steps, endings, states: [[0, 0, 0], [1, 1, 1], [0, 1, 0], [3, 0, 3], [3, 0, 1]] });
+  assert.equal(tree.count, 6);
+  assert.deepEqual([...tree.children(0)], [1, 3]);
+  assert.deepEqual([...tree.children(3)], [4, 5]);
+  assert.deepEqual([1, 3, 4, 5].map(tree.isFirst), [true, false, true, false]);
+  assert.equal(tree.below(0), "2 final, 1 failure");
+  assert.equal(tree.below(3), "1 final, 1 failure");
+  assert.equal(tree.schedule(5), "q=2 p");
+  assert.equal(tree.schedule(0), "");
+  assert.equal(tree.words(3), "q=2: y := 2 ✗ it fails");
+  assert.equal(tree.words(4), "p: x := 1 → failure");
+  // One long run, and a run that leaves it at each step: nothing here recurses.
+  const long = { steps, endings, states: Array.from({ length: 200000 }, (_, k) => [Math.max(0, k % 2 ? k - 2 : k - 1), 0, k % 2]) };
+  const comb = view.treeOf(long);
+  assert.equal(comb.below(0), "100000 final");
+  assert.equal(comb.path(199999).length, 100000);
+});

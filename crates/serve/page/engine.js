@@ -28,14 +28,20 @@ export class BrowserEngine {
   #waiting = new Map();
   #number = 0;
 
+  /** @param {Promise<WebAssembly.Module>} module the code, which may still be on its way */
   constructor(module) {
     this.#module = module;
   }
 
-  static async load() {
-    const answer = await fetch("mazurka.wasm");
-    if (!answer.ok) throw new Error("the engine is missing: page/build makes it");
-    return new BrowserEngine(await WebAssembly.compileStreaming(answer));
+  /** Fetches and compiles the code, and starts a worker meanwhile. */
+  static load() {
+    const compiled = fetch("mazurka.wasm").then((answer) => {
+      if (!answer.ok) throw new Error("the engine is missing: page/build makes it");
+      return WebAssembly.compileStreaming(answer);
+    });
+    const engine = new BrowserEngine(compiled);
+    engine.#start();
+    return engine;
   }
 
   /** Another worker with the same code. */
@@ -44,8 +50,9 @@ export class BrowserEngine {
   }
 
   #start() {
-    this.#worker = new Worker("worker.js", { type: "module" });
-    this.#worker.onmessage = ({ data: { number, progress, answer } }) => {
+    const worker = new Worker("worker.js", { type: "module" });
+    this.#worker = worker;
+    worker.onmessage = ({ data: { number, progress, answer } }) => {
       const waiting = this.#waiting.get(number);
       if (progress !== undefined) waiting?.progress(progress);
       if (answer) {
@@ -53,31 +60,33 @@ export class BrowserEngine {
         waiting?.resolve(answer);
       }
     };
-    this.#worker.onerror = (event) => {
-      const waiting = [...this.#waiting.values()];
-      this.#waiting.clear();
-      this.#worker = null;
-      for (const { reject } of waiting) reject(new Error(event.message || "the engine stopped"));
-    };
-    this.#worker.postMessage({ module: this.#module });
+    worker.onerror = (event) => this.#stop(new Error(event.message || "the engine stopped"));
+    // What is asked is sent after the code, in this order.
+    this.#module.then((module) => worker.postMessage({ module }), (error) => this.#stop(error));
   }
 
-  ask(request, progress = () => {}) {
-    if (!this.#worker) this.#start();
-    const number = ++this.#number;
-    const words = [...(request.words ?? wordsOf(request)), "--progress-lines"];
-    return new Promise((resolve, reject) => {
-      this.#waiting.set(number, { resolve, reject, progress });
-      this.#worker.postMessage({ number, words, files: request.files });
-    });
-  }
-
-  cancel() {
+  // Ends the worker; those who wait are told why.
+  #stop(error) {
     this.#worker?.terminate();
     this.#worker = null;
     const waiting = [...this.#waiting.values()];
     this.#waiting.clear();
-    for (const { reject } of waiting) reject(new Cancelled("cancelled"));
+    for (const { reject } of waiting) reject(error);
+  }
+
+  ask(request, progress = () => {}) {
+    if (!this.#worker) this.#start();
+    const worker = this.#worker;
+    const number = ++this.#number;
+    const words = [...(request.words ?? wordsOf(request)), "--progress-lines"];
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(number, { resolve, reject, progress });
+      this.#module.then(() => worker.postMessage({ number, words, files: request.files }), () => {});
+    });
+  }
+
+  cancel() {
+    this.#stop(new Cancelled("cancelled"));
   }
 }
 
@@ -145,7 +154,7 @@ export class ServerEngine {
 export async function findEngine(token) {
   const about = await (await fetch("about.json")).json();
   if (about.engine === "native") return { engine: new ServerEngine(token), table: about };
-  const engine = await BrowserEngine.load();
+  const engine = BrowserEngine.load();
   const { out } = await engine.ask({ words: ["flags"], files: {} });
   return { engine, table: JSON.parse(out) };
 }

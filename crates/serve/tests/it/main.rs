@@ -2,7 +2,9 @@
 
 mod browser;
 mod http;
+mod hostile;
 mod server;
+mod tour;
 
 use std::path::PathBuf;
 
