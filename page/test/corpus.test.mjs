@@ -8,17 +8,18 @@ import { dirname, join } from "node:path";
 import test from "node:test";
 import { fileURLToPath } from "node:url";
 
+import { unpack } from "../../crates/serve/page/unpack.js";
 import { run } from "../../crates/serve/page/wasi.js";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
-const wasm = process.env.MAZURKA_WASM ?? join(root, "target/page/mazurka.wasm");
+const wasm = process.env.MAZURKA_WASM ?? join(root, "target/page/mazurka.wasm.lzma");
 const native = process.env.MAZURKA ?? join(root, "target/debug/mazurka");
 const missing = [wasm, native].find((path) => !existsSync(path));
-const options = { skip: missing && `skipped: ${missing === wasm ? "mazurka.wasm missing (page/build makes it)" : "mazurka missing"}` };
+const options = { skip: missing && `skipped: ${missing === wasm ? "mazurka.wasm.lzma missing (page/build makes it)" : "mazurka missing"}` };
 
 // Both stop where a number of steps says so, never where a clock does.
 const LIMITS = ["--max-steps=200000", "--memory-limit=1G"];
-const module = missing ? null : new WebAssembly.Module(readFileSync(wasm));
+const module = missing ? null : new WebAssembly.Module(unpack(readFileSync(wasm)));
 
 // What depends on the machine.
 function settled(text) {

@@ -1,5 +1,6 @@
 // What needs neither a browser nor an engine: links, words, and the states of a run.
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import test from "node:test";
@@ -8,6 +9,7 @@ import vm from "node:vm";
 
 import { quoted, wordsOf } from "../../crates/serve/page/engine.js";
 import { MOST, packed, unpacked } from "../../crates/serve/page/link.js";
+import { unpack } from "../../crates/serve/page/unpack.js";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
 const script = readFileSync(join(root, "crates/report/src/html/view.js"), "utf8");
@@ -79,4 +81,17 @@ test("a large tree is counted and found in", () => {
   const comb = view.treeOf(long);
   assert.equal(comb.below(0), "100000 final");
   assert.equal(comb.path(199999).length, 100000);
+});
+
+test("LZMA is read, and what is damaged is refused", (context) => {
+  const text = `${"var x: int = 0 // ▷ é\n".repeat(400)}${Array.from({ length: 3000 }, (_, k) => String.fromCharCode(33 + (k * k * 31 + (k >> 3)) % 90)).join("")}${"process { x := x + 1 }\n".repeat(300)}`;
+  for (const settings of ["lc=4,lp=0,pb=0", "lc=3,lp=0,pb=2", "lc=0,lp=2,pb=1"]) {
+    const made = spawnSync("xz", ["--format=lzma", `--lzma1=preset=9e,${settings}`, "--stdout"], { input: text });
+    if (made.error) return context.skip("skipped: xz missing");
+    assert.equal(Buffer.from(unpack(made.stdout)).toString(), text);
+    for (const end of [0, 5, 13, 100, made.stdout.length - 6]) {
+      assert.throws(() => unpack(made.stdout.subarray(0, end)), /damaged/, `${end} bytes`);
+    }
+  }
+  assert.throws(() => unpack(new Uint8Array(1000).fill(255)), /damaged/);
 });

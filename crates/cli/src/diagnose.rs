@@ -89,7 +89,9 @@ pub(crate) fn render(file: &str, source: &str, all: &[DiagnosticRecord]) -> Stri
 
 /// A mistake or warning, and where it is.
 fn in_a_line(diagnostic: &DiagnosticRecord) -> String {
-    let place = diagnostic.span.map(|span| format!("{}:{} ", span.line, span.column));
+    let place = diagnostic
+        .span
+        .map(|span| format!("{}:{} ", span.line, span.column));
     let place = place.unwrap_or_default();
     format!("{place}{}: {}\n", diagnostic.code, diagnostic.message)
 }

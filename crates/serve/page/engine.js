@@ -33,14 +33,11 @@ export class BrowserEngine {
     this.#module = module;
   }
 
-  /** Fetches and compiles the code, and starts a worker meanwhile. */
+  /** The first worker fetches, unpacks and compiles the code. */
   static load() {
-    const compiled = fetch("mazurka.wasm").then((answer) => {
-      if (!answer.ok) throw new Error("the engine is missing: page/build makes it");
-      return WebAssembly.compileStreaming(answer);
-    });
-    const engine = new BrowserEngine(compiled);
-    engine.#start();
+    let loading;
+    const engine = new BrowserEngine(new Promise((loaded, failed) => (loading = { loaded, failed })));
+    engine.#start(loading);
     return engine;
   }
 
@@ -49,10 +46,12 @@ export class BrowserEngine {
     return new BrowserEngine(this.#module);
   }
 
-  #start() {
+  #start(loading) {
     const worker = new Worker("worker.js", { type: "module" });
     this.#worker = worker;
-    worker.onmessage = ({ data: { number, progress, answer } }) => {
+    worker.onmessage = ({ data: { number, progress, answer, module, failed } }) => {
+      if (module) loading.loaded(module);
+      if (failed) loading.failed(new Error(failed));
       const waiting = this.#waiting.get(number);
       if (progress !== undefined) waiting?.progress(progress);
       if (answer) {
@@ -60,9 +59,14 @@ export class BrowserEngine {
         waiting?.resolve(answer);
       }
     };
-    worker.onerror = (event) => this.#stop(new Error(event.message || "the engine stopped"));
+    worker.onerror = (event) => {
+      const error = new Error(event.message || "the engine stopped");
+      loading?.failed(error);
+      this.#stop(error);
+    };
+    if (loading) worker.postMessage({ load: "mazurka.wasm.lzma" });
     // What is asked is sent after the code, in this order.
-    this.#module.then((module) => worker.postMessage({ module }), (error) => this.#stop(error));
+    this.#module.then((module) => loading || worker.postMessage({ module }), (error) => this.#stop(error));
   }
 
   // Ends the worker; those who wait are told why.

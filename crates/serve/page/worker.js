@@ -1,9 +1,25 @@
 // A worker that runs one command at a time. To cancel it, the page ends the worker.
+import { unpack } from "./unpack.js";
 import { run } from "./wasi.js";
 
 let module;
 
-onmessage = ({ data }) => {
+async function load(name) {
+  const answer = await fetch(name);
+  if (!answer.ok) throw new Error("the engine is missing: page/build makes it");
+  return WebAssembly.compile(unpack(new Uint8Array(await answer.arrayBuffer())));
+}
+
+onmessage = async ({ data }) => {
+  if (data.load) {
+    try {
+      module = await load(data.load);
+      postMessage({ module });
+    } catch (error) {
+      postMessage({ failed: error.message });
+    }
+    return;
+  }
   if (data.module) {
     module = data.module;
     return;

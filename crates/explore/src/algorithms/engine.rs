@@ -331,14 +331,13 @@ impl FromStr for Algorithm {
 }
 
 /// Explores with sets as narrow as the runs allow: if a run is longer, the search restarts with
-/// wider ones. Each width is a copy of the engine in the binary; in a browser, where less code is
-/// worth more than speed, there is one, whose sets grow.
+/// wider ones. Each width is a copy of the engine in the binary.
+#[cfg(not(target_family = "wasm"))]
 macro_rules! in_widths {
     ($session:ident, $policy:ident $options:tt, [$($width:literal),*]) => {
         'found: {
             let mut _narrower = $session.start.width;
             $(
-                #[cfg(not(target_family = "wasm"))]
                 if _narrower == 0 {
                     let policy = $policy::<Fixed<$width>>::new $options;
                     if let Some(found) = $session.attempt(policy) {
@@ -351,6 +350,14 @@ macro_rules! in_widths {
             )*
             $session.explore(&mut $policy::<Growing>::new $options)
         }
+    };
+}
+
+/// In a browser less code is worth more than speed: there is one copy, whose sets grow.
+#[cfg(target_family = "wasm")]
+macro_rules! in_widths {
+    ($session:ident, $policy:ident $options:tt, [$($width:literal),*]) => {
+        $session.explore(&mut $policy::<Growing>::new $options)
     };
 }
 

@@ -7,11 +7,11 @@
 use std::sync::Arc;
 
 use mazurka_abs::NoNet;
-use mazurka_core::record::{Binding, HeldLock, HistoryOperation, Place, Step, Waiting};
+use mazurka_core::record::{Binding, HistoryOperation, Place, Step, Waiting};
 use mazurka_core::{
-    Access, Blocker, Claims, Event, Execution, Fairness, Fingerprint, Labelled, Mishap, Narrator,
-    Patience, ProcessId, ProcessPath, ProcessTable, Promises, Semantics, Status, StepError,
-    Temporal, TemporalText, Wait,
+    Access, Blocker, Claims, Event, Execution, Fairness, Fingerprint, HeldLock, Labelled, Mishap,
+    Narrator, Patience, ProcessId, ProcessPath, ProcessTable, Promises, Semantics, Status,
+    StepError, Temporal, TemporalText, Wait,
 };
 use mazurka_lang::{Code, LabelledMachine, Machine};
 

@@ -328,4 +328,3 @@ impl fantoccini::wd::WebDriverCompatibleCommand for BrowserLog {
         )
     }
 }
-

@@ -45,11 +45,27 @@ async fn programs(page: &Page) {
         "(".repeat(20_000),
         ")".repeat(20_000)
     );
-    let blocks = format!("process {{ {} {} }}", "if true { ".repeat(5_000), "} ".repeat(5_000));
-    let long = format!("var x: int = 0 process {{ x := 1{} }}", " + 1".repeat(20_000));
-    let others = "var größe: int = 0 // \u{202e}\u{2066}漢字\u{0}\u{feff}\nprocess { größe := 1 }".to_owned();
-    for text in [deep, blocks, long, others, "\u{0}".repeat(1000), String::new()] {
-        page.program(&text, "check", json!({"time-limit": "5s"})).await;
+    let blocks = format!(
+        "process {{ {} {} }}",
+        "if true { ".repeat(5_000),
+        "} ".repeat(5_000)
+    );
+    let long = format!(
+        "var x: int = 0 process {{ x := 1{} }}",
+        " + 1".repeat(20_000)
+    );
+    let others = "var größe: int = 0 // \u{202e}\u{2066}漢字\u{0}\u{feff}\nprocess { größe := 1 }"
+        .to_owned();
+    for text in [
+        deep,
+        blocks,
+        long,
+        others,
+        "\u{0}".repeat(1000),
+        String::new(),
+    ] {
+        page.program(&text, "check", json!({"time-limit": "5s"}))
+            .await;
         page.go().await;
         let said = page.text("#answer").await;
         assert!(!said.is_empty(), "{text:.60}");
@@ -83,14 +99,21 @@ async fn links(page: &Page) {
         page.go().await;
         is_unharmed(page, &odd.to_string()).await;
         let words = page.text("#words").await;
-        assert!(!words.contains("witness") && !words.contains("/bin/sh"), "{words}");
+        assert!(
+            !words.contains("witness") && !words.contains("/bin/sh"),
+            "{words}"
+        );
     }
     // What is shown can be pasted into a shell.
-    let link = page.link(&program(json!({"file": "p.maz; rm -rf ~"}))).await;
+    let link = page
+        .link(&program(json!({"file": "p.maz; rm -rf ~"})))
+        .await;
     page.visit(&link).await;
     assert!(page.text("#words").await.contains("'p.maz; rm -rf ~'"));
     // A link of a megabyte is opened; one with more in it is refused.
-    let most = page.link(&program(json!({"text": "/".repeat(1_000_000)}))).await;
+    let most = page
+        .link(&program(json!({"text": "/".repeat(1_000_000)})))
+        .await;
     page.visit(&most).await;
     assert_eq!(page.text("#progress").await, "");
     for code in [
@@ -106,8 +129,13 @@ async fn links(page: &Page) {
             )
             .await
             .expect("a link");
-        let plain = made.as_str().expect("text").replace('+', "-").replace('/', "_");
-        page.visit(&format!("#1{}", plain.trim_end_matches('='))).await;
+        let plain = made
+            .as_str()
+            .expect("text")
+            .replace('+', "-")
+            .replace('/', "_");
+        page.visit(&format!("#1{}", plain.trim_end_matches('=')))
+            .await;
         let said = page.text("#progress").await;
         assert!(said.contains("1 MB") || said.contains("damaged"), "{said}");
         // The page is there, with its first program.
@@ -137,10 +165,19 @@ async fn records(page: &Page) {
     let cases = [
         (changed("/program/file", json!(bad)), true),
         (changed("/witnesses/0/message", json!(bad)), true),
-        (changed("/witnesses/0/runs/0/steps/0/label", json!(bad)), true),
+        (
+            changed("/witnesses/0/runs/0/steps/0/label", json!(bad)),
+            true,
+        ),
         (changed("/algorithm", json!(bad)), true),
-        (changed("/witnesses/0/runs/0/steps/0/line", json!(4_000_000_000_u32)), true),
-        (changed("/witnesses/0/runs/0/steps/0/process", json!("7.7.7")), true),
+        (
+            changed("/witnesses/0/runs/0/steps/0/line", json!(4_000_000_000_u32)),
+            true,
+        ),
+        (
+            changed("/witnesses/0/runs/0/steps/0/process", json!("7.7.7")),
+            true,
+        ),
         (changed("/witnesses/0/runs/0/steps", json!([])), true),
         (changed("/witnesses/0/runs", json!([])), true),
         (changed("/verdict", json!("perhaps")), false),
@@ -158,7 +195,10 @@ async fn records(page: &Page) {
             .await;
         let input = page.client.find(fantoccini::Locator::Css("#record")).await;
         let input = input.expect("the input");
-        input.send_keys(&path.display().to_string()).await.expect("a file");
+        input
+            .send_keys(&path.display().to_string())
+            .await
+            .expect("a file");
         page.wait("document.querySelector('#answer').innerText !== ''")
             .await;
         is_unharmed(page, &format!("{text:.80}")).await;
@@ -182,8 +222,8 @@ async fn attack(page: &Page) {
 #[test]
 fn the_static_page_is_unharmed() {
     let folder = root().join("target/page");
-    if !folder.join("mazurka.wasm").exists() {
-        println!("skipped: mazurka.wasm missing (page/build makes it)");
+    if !folder.join("mazurka.wasm.lzma").exists() {
+        println!("skipped: mazurka.wasm.lzma missing (page/build makes it)");
         return;
     }
     let at = format!("http://{}/", files(folder));

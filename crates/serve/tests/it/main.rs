@@ -1,8 +1,8 @@
 //! The server from outside: what it answers, what it refuses, and the page in a browser.
 
 mod browser;
-mod http;
 mod hostile;
+mod http;
 mod server;
 mod tour;
 

@@ -59,6 +59,7 @@ async fn typing(page: &Page, engine: &str) {
     assert!(page.text("#answer .verdict").await.starts_with("verified"));
     // Names of the program are completed.
     page.write("var counter: int = 0 process { cou").await;
+    page.keys("n").await;
     page.wait("document.querySelector('.cm-tooltip-autocomplete')?.innerText.includes('counter')")
         .await;
 }
@@ -324,8 +325,8 @@ async fn cancelling(page: &Page) {
 #[test]
 fn the_static_page_does_everything() {
     let folder = root().join("target/page");
-    if !folder.join("mazurka.wasm").exists() {
-        println!("skipped: mazurka.wasm missing (page/build makes it)");
+    if !folder.join("mazurka.wasm.lzma").exists() {
+        println!("skipped: mazurka.wasm.lzma missing (page/build makes it)");
         return;
     }
     let at = format!("http://{}/", files(folder));
