@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use fantoccini::actions::{InputSource, KeyAction, KeyActions};
 use fantoccini::{Client, ClientBuilder, Locator};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -230,7 +231,11 @@ impl Page {
     /// Presses Tab until the focus is there.
     pub async fn tab_to(&self, selector: &str) {
         for _ in 0..80 {
-            self.keys("\u{e004}").await;
+            // Not by `keys`: what is sent to the field of a file is taken for its name.
+            let tab = KeyActions::new("keys".to_owned())
+                .then(KeyAction::Down { value: '\u{e004}' })
+                .then(KeyAction::Up { value: '\u{e004}' });
+            self.client.perform_actions(tab).await.expect("Tab");
             let there = format!("return document.activeElement.matches({selector:?})");
             if self.js(&there).await == true {
                 return;
