@@ -281,14 +281,16 @@ impl Page {
         assert_eq!(asked, json!([]));
     }
 
-    /// No request went elsewhere, and nothing was complained about.
-    pub async fn is_quiet(&self) {
+    /// No request went elsewhere, and nothing was complained about but what is expected.
+    pub async fn is_quiet(&self, expected: Option<&str>) {
         self.asks_no_other_host().await;
         let log = self.client.issue_cmd(BrowserLog).await.expect("the log");
         assert!(log.is_array(), "{log}");
         let bad = log.as_array().into_iter().flatten().filter(|line| {
             let level = line["level"].as_str().unwrap_or_default();
-            ["SEVERE", "WARNING"].contains(&level)
+            let message = line["message"].as_str().unwrap_or_default();
+            let expected = expected.is_some_and(|expected| message.contains(expected));
+            ["SEVERE", "WARNING"].contains(&level) && !expected
         });
         assert_eq!(bad.count(), 0, "{log}");
     }

@@ -8,7 +8,7 @@ use crate::command;
 use crate::server::start;
 
 /// Markup wherever a program has words of its own: a comment, a message, a property.
-const MARKUP: &str = "// </script><script>window.harmed = 1</script>\nvar x: int = 0\nprocess p {\n  print \"</script><img src=x onerror='window.harmed = 1'>\", x;\n  assert x == 1, \"<svg onload='window.harmed = 1'></title></style></script>\"\n}\n";
+const MARKUP: &str = "// </script><script>window.harmed = 1</script>\nvar x: int = 0\nprocess p {\n  print \"</script><img src=x onerror='window.harmed = 1'> {x}\";\n  assert x == 1, \"<svg onload='window.harmed = 1'></title></style></script>\"\n}\n";
 
 /// Nothing of it was run, and the page still answers.
 async fn is_unharmed(page: &Page, about: &str) {
@@ -216,7 +216,11 @@ async fn attack(page: &Page) {
     programs(page).await;
     links(page).await;
     records(page).await;
-    page.is_quiet().await;
+    // The browser tells of what the server refuses.
+    page.is_quiet(Some(
+        "/api/search - Failed to load resource: the server responded with a status of 400",
+    ))
+    .await;
 }
 
 #[test]

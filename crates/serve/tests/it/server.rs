@@ -220,6 +220,25 @@ fn large_and_wrong_requests_are_refused() {
         let status = send(server, bytes).status;
         assert!(status == 0 || (400..600).contains(&status), "{status}");
     }
+    let host = format!("host: {server}\r\n");
+    for (line, headers) in [
+        ("GET /", "content-length: -5\r\n".to_owned()),
+        ("GET /", "host: evil.example\r\n".to_owned()),
+        ("GET http://evil.example/", String::new()),
+        ("GET /", format!("x: {}\r\n", "a".repeat(2 << 20))),
+        ("GET /", (0..5000).map(|n| format!("x{n}: a\r\n")).collect()),
+        (
+            "POST /api/search",
+            "content-length: 3\r\ntransfer-encoding: chunked\r\n".to_owned(),
+        ),
+    ] {
+        let bytes = format!("{line} HTTP/1.1\r\nconnection: close\r\n{host}{headers}\r\n");
+        let status = send(server, bytes.as_bytes()).status;
+        assert!(
+            [0, 400, 431].contains(&status),
+            "{line} {headers:.40}: {status}"
+        );
+    }
     assert_eq!(get(server, "/", &[]).status, 200, "it still answers");
 }
 

@@ -36,7 +36,7 @@ async fn tour(page: &Page, engine: &str) {
     keyboard(page).await;
     large_tree(page).await;
     cancelling(page).await;
-    page.is_quiet().await;
+    page.is_quiet(None).await;
 }
 
 async fn typing(page: &Page, engine: &str) {
