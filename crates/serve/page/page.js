@@ -103,7 +103,11 @@ async function diagnose() {
   showMistakes(diagnostics);
 }
 
+// What is shown is about another text, or another question.
+const outdated = (is) => $("answer").classList.toggle("outdated", is);
+
 function later() {
+  outdated(true);
   clearTimeout(state.pause);
   state.pause = setTimeout(() => diagnose().catch((error) => console.warn(error)), PAUSE);
 }
@@ -115,6 +119,7 @@ function busy(running, words = "") {
   $("compare").disabled = running;
   $("progress").textContent = words;
   $("result").setAttribute("aria-busy", String(running));
+  outdated(running);
 }
 
 // The parts of a report, in this document. All that comes from a program is text there.
@@ -195,8 +200,10 @@ async function search() {
       }
     }
     busy(false);
+    outdated(editor.text !== text);
   } catch (error) {
     busy(false, error instanceof Cancelled ? "cancelled" : "");
+    outdated(error instanceof Cancelled);
     if (!(error instanceof Cancelled)) $("answer").replaceChildren(make("p", { className: "failed", textContent: error.message }));
   }
 }
@@ -259,6 +266,7 @@ async function openExample(example) {
 
 // A saved record, to look at. Nothing is run.
 async function openRecord(file) {
+  outdated(false);
   if (file.size > MOST_RECORD) {
     $("answer").replaceChildren(make("p", { className: "failed", textContent: "the record is larger than 64 MB: `mazurka show` takes it" }));
     return;

@@ -51,12 +51,14 @@ async fn typing(page: &Page, engine: &str) {
         .await;
     page.wait("document.querySelector('.cm-lintRange-error')")
         .await;
+    assert_eq!(page.count("#answer.outdated").await, 1);
     page.shoot("mistakes").await;
     page.write("var x: int = 0 process { x := 1 }").await;
     page.wait("document.querySelector('#mistakes').innerText === ''")
         .await;
     page.go().await;
     assert!(page.text("#answer .verdict").await.starts_with("verified"));
+    assert_eq!(page.count("#answer.outdated").await, 0);
     // Names of the program are completed.
     page.write("var counter: int = 0 process { cou").await;
     page.keys("n").await;
