@@ -33,7 +33,7 @@ export class BrowserEngine {
     this.#module = module;
   }
 
-  /** The first worker fetches, unpacks and compiles the code. */
+  /** Fetches the code; the first worker unpacks and compiles it. */
   static load() {
     let loading;
     const engine = new BrowserEngine(new Promise((loaded, failed) => (loading = { loaded, failed })));
@@ -64,7 +64,13 @@ export class BrowserEngine {
       loading?.failed(error);
       this.#stop(error);
     };
-    if (loading) worker.postMessage({ load: "mazurka.wasm.lzma" });
+    if (loading) {
+      const packed = fetch("mazurka.wasm.lzma").then((answer) => {
+        if (!answer.ok) throw new Error("the engine is missing: page/build makes it");
+        return answer.arrayBuffer();
+      });
+      packed.then((bytes) => worker.postMessage({ packed: bytes }, [bytes]), loading.failed);
+    }
     // What is asked is sent after the code, in this order.
     this.#module.then((module) => loading || worker.postMessage({ module }), (error) => this.#stop(error));
   }
@@ -154,10 +160,11 @@ export class ServerEngine {
   }
 }
 
-/** The server if there is one, else the browser: `about.json` says which. */
+/** The server if there is one, else the browser: `mazurka serve` says so in the page. */
 export async function findEngine(token) {
-  const about = await (await fetch("about.json")).json();
-  if (about.engine === "native") return { engine: new ServerEngine(token), table: about };
+  if (document.querySelector("meta[name=engine]").content === "native") {
+    return { engine: new ServerEngine(token), table: await (await fetch("about.json")).json() };
+  }
   const engine = BrowserEngine.load();
   const { out } = await engine.ask({ words: ["flags"], files: {} });
   return { engine, table: JSON.parse(out) };

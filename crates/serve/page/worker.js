@@ -4,16 +4,10 @@ import { run } from "./wasi.js";
 
 let module;
 
-async function load(name) {
-  const answer = await fetch(name);
-  if (!answer.ok) throw new Error("the engine is missing: page/build makes it");
-  return WebAssembly.compile(unpack(new Uint8Array(await answer.arrayBuffer())));
-}
-
 onmessage = async ({ data }) => {
-  if (data.load) {
+  if (data.packed) {
     try {
-      module = await load(data.load);
+      module = await WebAssembly.compile(unpack(new Uint8Array(data.packed)));
       postMessage({ module });
     } catch (error) {
       postMessage({ failed: error.message });

@@ -10,6 +10,10 @@ use rust_embed::RustEmbed;
 #[folder = "page"]
 struct PageFiles;
 
+/// How the static page names its engine, and how this server does.
+const WASM: &str = "<meta name=\"engine\" content=\"wasm\">";
+const NATIVE: &str = "<meta name=\"engine\" content=\"native\">";
+
 fn kind(path: &str) -> &'static str {
     match path.rsplit_once('.').map(|(_, ending)| ending) {
         Some("html") => "text/html; charset=utf-8",
@@ -33,6 +37,11 @@ pub(crate) async fn asset(uri: Uri) -> Response {
         false => None,
     };
     match found {
+        // The page is told who answers.
+        Some(file) if path == "index.html" => {
+            let text = String::from_utf8_lossy(&file.data).replace(WASM, NATIVE);
+            ([(header::CONTENT_TYPE, kind(path))], text).into_response()
+        }
         Some(file) => ([(header::CONTENT_TYPE, kind(path))], file.data).into_response(),
         None => (StatusCode::NOT_FOUND, "there is no such page\n").into_response(),
     }

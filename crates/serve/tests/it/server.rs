@@ -114,6 +114,8 @@ fn the_page_is_served_with_a_policy() {
             "{path}"
         );
     }
+    let page = get(server, "/", &[]).body;
+    assert!(page.contains("<meta name=\"engine\" content=\"native\">"));
     let listed: Value =
         serde_json::from_str(&get(server, "/examples.json", &[]).body).expect("JSON");
     for example in listed.as_array().expect("a list") {
