@@ -1,7 +1,7 @@
 //! A tree that is too large for a picture, as a list that folds.
 //!
-//! The element has the tree as data, and the script of the page (html/view.js) makes rows of what is
-//! unfolded and of nothing else: so a tree of a hundred thousand states opens at once.
+//! The element has the tree as data, and the script of the page (html/view.js) makes rows of what
+//! is unfolded and of nothing else: so a tree of a hundred thousand states opens at once.
 
 use std::collections::HashMap;
 

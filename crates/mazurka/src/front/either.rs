@@ -1,8 +1,8 @@
 //! One machine for all languages, for a browser: everything that is generic over front ends and
 //! their machines is compiled once, since less code is worth more there than speed.
 //!
-//! [`Either`] hands every call on, also those that have an answer by default: what is forgotten here
-//! is a different record, which the test of the corpus finds (page/test/corpus.test.mjs).
+//! [`Either`] hands every call on, also those that have an answer by default: what is forgotten
+//! here is a different record, which the test of the corpus finds (page/test/corpus.test.mjs).
 
 use std::sync::Arc;
 

@@ -144,7 +144,7 @@ fn the_facade_lists_the_languages_once() {
             let lists = variants.iter().any(|variant| says(line, variant));
             // A native program is loaded elsewhere, since the library compiles nothing.
             let loads = file == "crates/mazurka/src/native.rs";
-            let may = file == "crates/mazurka/src/front.rs" || loads;
+            let may = file.starts_with("crates/mazurka/src/front") || loads;
             assert!(may || !lists, "{file}:{number} lists a language: {line}");
         }
     }
