@@ -6,7 +6,7 @@
 use std::process::Command;
 
 use mazurka_serve::Settings;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::browser::{Page, browser, files, root, runtime};
 use crate::command;
