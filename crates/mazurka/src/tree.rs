@@ -48,7 +48,7 @@ impl Program {
             return self.explore_tree_for_all(program, algorithm, options, watch);
         }
         let drawn = on_front!(self.language, front => {
-            self.explore_tree_on(front, algorithm, MOST_NODES, options, watch)
+            self.explore_tree_on(front, (algorithm, MOST_NODES), options, watch)
         });
         Ok(drawn?)
     }
@@ -65,7 +65,7 @@ impl Program {
             return self.explore_tree(algorithm, options, watch);
         }
         let listed = on_front!(self.language, front => {
-            self.explore_tree_on(front, algorithm, MOST_LISTED, options, watch)
+            self.explore_tree_on(front, (algorithm, MOST_LISTED), options, watch)
         });
         Ok(listed?)
     }
@@ -97,8 +97,7 @@ impl Program {
     fn explore_tree_on<F: Front>(
         &self,
         front: &F,
-        algorithm: Algorithm,
-        most: u64,
+        (algorithm, most): (Algorithm, u64),
         options: &Options,
         watch: &mut Watch<'_>,
     ) -> Result<(Record, Tree), TreeTooLarge> {
