@@ -48,8 +48,8 @@ fn asked(source: &str, options: Value) -> String {
 fn answer(events: &Answer) -> Value {
     assert_eq!(events.status, 200, "{events:?}");
     let lines = events.body.lines();
-    let data = lines.filter_map(|line| line.strip_prefix("data: "));
-    let last = data.last().expect("an event");
+    let mut data = lines.filter_map(|line| line.strip_prefix("data: "));
+    let last = data.next_back().expect("an event");
     serde_json::from_str(last).expect("JSON")
 }
 
