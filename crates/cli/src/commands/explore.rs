@@ -329,7 +329,6 @@ pub(super) fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
                 figures,
                 more,
                 program: Some(&program),
-                ..Shown::default()
             };
             return page(&record, &record, &shown);
         }
