@@ -1,4 +1,4 @@
-// What the page uses of CodeMirror, in one file. page/editor/build makes page/editor.js of it.
+// What the page uses of CodeMirror, in one file. page/editor/build makes crates/serve/page/editor.js of it.
 export { EditorState, StateEffect, StateField, RangeSet } from "@codemirror/state";
 export {
   Decoration, EditorView, GutterMarker, drawSelection, gutter, highlightActiveLine, keymap, lineNumbers,

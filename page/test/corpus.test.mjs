@@ -8,17 +8,18 @@ import { dirname, join } from "node:path";
 import test from "node:test";
 import { fileURLToPath } from "node:url";
 
-import { run } from "../wasi.js";
+import { unpack } from "../../crates/serve/page/unpack.js";
+import { run } from "../../crates/serve/page/wasi.js";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
-const wasm = process.env.MAZURKA_WASM ?? join(root, "target/page/mazurka.wasm");
+const wasm = process.env.MAZURKA_WASM ?? join(root, "target/page/mazurka.wasm.lzma");
 const native = process.env.MAZURKA ?? join(root, "target/debug/mazurka");
 const missing = [wasm, native].find((path) => !existsSync(path));
-const options = { skip: missing && `skipped: ${missing === wasm ? "mazurka.wasm missing (page/build makes it)" : "mazurka missing"}` };
+const options = { skip: missing && `skipped: ${missing === wasm ? "mazurka.wasm.lzma missing (page/build makes it)" : "mazurka missing"}` };
 
 // Both stop where a number of steps says so, never where a clock does.
 const LIMITS = ["--max-steps=200000", "--memory-limit=1G"];
-const module = missing ? null : new WebAssembly.Module(readFileSync(wasm));
+const module = missing ? null : new WebAssembly.Module(unpack(readFileSync(wasm)));
 
 // What depends on the machine.
 function settled(text) {
@@ -42,11 +43,14 @@ function compare(file, words, files) {
   else assert.deepEqual(settled(found.out), settled(expected.stdout), about);
 }
 
-// The engines that a program without inputs and one with them has.
+// What the page offers; a program that a command refuses is refused by both.
+const MODELS = ["rc11", "ra", "tso"];
 const WORDS = {
-  maz: [["check"], ["explore"], ["explore", "--algorithm=stateful"], ["run", "--seed=3"], ["unfold"]],
-  abs: [["check"], ["explore"], ["run", "--seed=3"]],
+  maz: [["check"], ["explore"], ["explore", "--algorithm=stateful"], ["explore", "--algorithm=context"], ["run", "--seed=3"],
+    ["unfold"], ["symbolic"], ...MODELS.map((model) => ["check", `--memory=${model}`])],
+  abs: [["check"], ["explore"], ["run", "--seed=3"], ["unfold"]],
 };
+const LIMITED = { check: ["--jobs=1"], explore: ["--jobs=1"] };
 
 for (const language of ["maz", "abs"]) {
   const folder = `corpus/${language}`;
@@ -60,12 +64,32 @@ for (const language of ["maz", "abs"]) {
         .map((inner) => [`${at}/${inner}`, readFileSync(join(root, at, inner), "utf8")]));
       const thorough = process.env.MAZURKA_THOROUGH ? WORDS[language] : WORDS[language].slice(0, 1);
       for (const [command, ...flags] of thorough) {
-        const limits = command === "run" ? LIMITS : [...LIMITS, ...(command === "unfold" ? [] : ["--jobs=1"])];
-        compare(file, [command, ...flags, ...limits], files);
+        compare(file, [command, ...flags, ...LIMITS, ...(LIMITED[command] ?? [])], files);
       }
     });
   }
 }
+
+test("memory models", options, () => {
+  for (const name of ["store-buffering", "message-passing", "michael-scott", "peterson"]) {
+    const file = `examples/${name}.maz`;
+    const files = { [file]: readFileSync(join(root, file), "utf8") };
+    for (const model of MODELS) {
+      for (const command of ["check", "explore"]) compare(file, [command, `--memory=${model}`, "--jobs=1", ...LIMITS], files);
+    }
+  }
+});
+
+test("limits hold under a memory model", options, () => {
+  const text = "atomicity access var x: atomic int = 0 process p (i in 0..5) { for j in 0..5 { x.store(j, relaxed); let r = x.load(relaxed) } }";
+  const ask = (limit) => {
+    const { code, out, err } = run(module, { words: ["explore", "p.maz", "--memory=rc11", limit, "--format=json"], files: { "p.maz": text } });
+    assert.equal(code, 2, err);
+    return JSON.parse(out).scope.bounds.map(({ bound }) => bound);
+  };
+  assert.deepEqual(ask("--time-limit=1s"), ["time-limit"]);
+  assert.deepEqual(ask("--memory-limit=8M"), ["memory-limit"]);
+});
 
 test("a search ends in time and within its memory", options, () => {
   const text = "var x: int = 0 var y: int = 0 process p (i in 0..9) { for j in 0..9 { x := x + 1; y := x } }";

@@ -1,13 +1,15 @@
 // What needs neither a browser nor an engine: links, words, and the states of a run.
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import test from "node:test";
 import { fileURLToPath } from "node:url";
 import vm from "node:vm";
 
-import { quoted, wordsOf } from "../engine.js";
-import { MOST, packed, unpacked } from "../link.js";
+import { quoted, wordsOf } from "../../crates/serve/page/engine.js";
+import { MOST, packed, unpacked } from "../../crates/serve/page/link.js";
+import { unpack } from "../../crates/serve/page/unpack.js";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
 const script = readFileSync(join(root, "crates/report/src/html/view.js"), "utf8");
@@ -57,4 +59,39 @@ test("the state before the end follows from the changes", () => {
   assert.deepEqual(after(2), { a: "[4, [2, 3]]", k: "5" });
   assert.deepEqual(after(1), { a: "[4, [2, 9]]", k: "1" });
   assert.deepEqual(after(0), { a: "[0, [2, 9]]", k: "1" });
+});
+
+test("a large tree is counted and found in", () => {
+  const steps = [["p", "x := 1", ""], ["q=2", "y := 2", "it fails"]];
+  const endings = ["final", "deadlock", "failure"];
+  // The initial state 0 has the children 1 and 3; 2 follows 1, and 4 and 5 follow 3.
+  const tree = view.treeOf({ steps, endings, states: [[0, 0, 0], [1, 1, 1], [0, 1, 0], [3, 0, 3], [3, 0, 1]] });
+  assert.equal(tree.count, 6);
+  assert.deepEqual([...tree.children(0)], [1, 3]);
+  assert.deepEqual([...tree.children(3)], [4, 5]);
+  assert.deepEqual([1, 3, 4, 5].map(tree.isFirst), [true, false, true, false]);
+  assert.equal(tree.below(0), "2 final, 1 failure");
+  assert.equal(tree.below(3), "1 final, 1 failure");
+  assert.equal(tree.schedule(5), "q=2 p");
+  assert.equal(tree.schedule(0), "");
+  assert.equal(tree.words(3), "q=2: y := 2 ✗ it fails");
+  assert.equal(tree.words(4), "p: x := 1 → failure");
+  // One long run, and a run that leaves it at each step: nothing here recurses.
+  const long = { steps, endings, states: Array.from({ length: 200000 }, (_, k) => [Math.max(0, k % 2 ? k - 2 : k - 1), 0, k % 2]) };
+  const comb = view.treeOf(long);
+  assert.equal(comb.below(0), "100000 final");
+  assert.equal(comb.path(199999).length, 100000);
+});
+
+test("LZMA is read, and what is damaged is refused", (context) => {
+  const text = `${"var x: int = 0 // ▷ é\n".repeat(400)}${Array.from({ length: 3000 }, (_, k) => String.fromCharCode(33 + (k * k * 31 + (k >> 3)) % 90)).join("")}${"process { x := x + 1 }\n".repeat(300)}`;
+  for (const settings of ["lc=4,lp=0,pb=0", "lc=3,lp=0,pb=2", "lc=0,lp=2,pb=1"]) {
+    const made = spawnSync("xz", ["--format=lzma", `--lzma1=preset=9e,${settings}`, "--stdout"], { input: text });
+    if (made.error) return context.skip("skipped: xz missing");
+    assert.equal(Buffer.from(unpack(made.stdout)).toString(), text);
+    for (const end of [0, 5, 13, 100, made.stdout.length - 6]) {
+      assert.throws(() => unpack(made.stdout.subarray(0, end)), /damaged/, `${end} bytes`);
+    }
+  }
+  assert.throws(() => unpack(new Uint8Array(1000).fill(255)), /damaged/);
 });

@@ -64,6 +64,11 @@ pub(crate) fn render(file: &str, source: &str, all: &[DiagnosticRecord]) -> Stri
     let text = Text::new(source);
     let mut shown_text = String::new();
     for diagnostic in all.iter().take(MOST_SHOWN) {
+        // The page marks the places itself, and does not carry the code that draws them.
+        if cfg!(target_family = "wasm") {
+            shown_text += &in_a_line(diagnostic);
+            continue;
+        }
         let group = group(file, &text, diagnostic);
         shown_text += &renderer.render(&[group]);
         shown_text += "\n\n";
@@ -80,6 +85,15 @@ pub(crate) fn render(file: &str, source: &str, all: &[DiagnosticRecord]) -> Stri
     }
     let s = if all.len() == 1 { "" } else { "s" };
     shown_text + &format!("{} {what}{s} in {}", all.len(), shown(file))
+}
+
+/// A mistake or warning, and where it is.
+fn in_a_line(diagnostic: &DiagnosticRecord) -> String {
+    let place = diagnostic
+        .span
+        .map(|span| format!("{}:{} ", span.line, span.column));
+    let place = place.unwrap_or_default();
+    format!("{place}{}: {}\n", diagnostic.code, diagnostic.message)
 }
 
 /// A source, and where its lines begin.

@@ -87,7 +87,14 @@ impl Format {
 
     /// Whether it is a picture and nothing else.
     pub(crate) fn is_drawing(self) -> bool {
-        self.is_picture() && self != Self::Html
+        self.is_here() && self.is_picture() && self != Self::Html
+    }
+
+    /// Whether this command has it: the page asks for records and for pages, and does not carry the
+    /// code of other formats.
+    fn is_here(self) -> bool {
+        let asked = matches!(self, Self::Text | Self::Json | Self::Html);
+        asked || !cfg!(target_family = "wasm")
     }
 
     /// Whether it has the warnings about a program, too.
@@ -201,6 +208,9 @@ pub(crate) const LATEX: Offer = (Format::Latex, "The counts, for papers");
 
 /// A record in the format of another tool (docs/exchange.md); none if the format is none of these.
 pub(crate) fn exchanged(record: &Record, format: Format) -> Option<String> {
+    if !format.is_here() {
+        return None;
+    }
     Some(match format {
         Format::Sarif => mazurka_report::sarif(record),
         Format::Junit => mazurka_report::junit(record),
@@ -226,6 +236,7 @@ pub(crate) fn exchanged(record: &Record, format: Format) -> Option<String> {
 /// Mistakes in a format for other programs; none if it is for people, or has no place for them.
 pub(crate) fn exchanged_mistakes(mistakes: &MistakesRecord, format: Format) -> Option<String> {
     match format {
+        _ if !format.is_here() => None,
         Format::Sarif => Some(mazurka_report::sarif_mistakes(mistakes)),
         Format::Junit => Some(mazurka_report::junit_mistakes(mistakes)),
         Format::Github => Some(mazurka_report::github_mistakes(mistakes)),
@@ -235,9 +246,8 @@ pub(crate) fn exchanged_mistakes(mistakes: &MistakesRecord, format: Format) -> O
 
 /// Reads the name of a format that is offered, and lists them in `--help` and completions.
 pub(crate) fn format(offers: &[Offer]) -> impl TypedValueParser<Value = Format> {
-    let names = offers
-        .iter()
-        .map(|(format, help)| PossibleValue::new(format.name()).help(*help));
+    let here = offers.iter().filter(|(format, _)| format.is_here());
+    let names = here.map(|(format, help)| PossibleValue::new(format.name()).help(*help));
     PossibleValuesParser::new(names).try_map(|name| {
         let named = Format::ALL.into_iter().find(|format| format.name() == name);
         named.ok_or("there is no such format")

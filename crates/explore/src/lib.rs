@@ -16,6 +16,9 @@
 //! fingerprints); `drive` knows the algorithms only as policies. The last three folders share
 //! limits and findings with the others, but have loops of their own.
 
+// In a browser engines have sets of one width.
+#![cfg_attr(target_family = "wasm", allow(dead_code, unused_imports))]
+
 mod algorithms;
 mod drive;
 mod fagiani;

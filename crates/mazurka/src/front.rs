@@ -3,6 +3,9 @@
 //! A language is a variant of [`Language`], a line of [`on_front!`], a [`Front`] that says what it
 //! can do, and the ending of its files in [`Language::load`]. Nothing else lists the languages.
 
+#[cfg(target_family = "wasm")]
+mod either;
+
 use std::sync::Arc;
 
 use mazurka_abs::NoNet;
@@ -135,6 +138,7 @@ pub(crate) enum Language {
 
 /// Does something with the front end of a program, whichever it is:
 /// `on_front!(program.language, front => …)`.
+#[cfg(not(target_family = "wasm"))]
 macro_rules! on_front {
     ($language:expr, $front:ident => $do:expr) => {
         match &$language {
@@ -145,10 +149,18 @@ macro_rules! on_front {
         }
     };
 }
+/// The same in a browser: one front end stands for all (either.rs).
+#[cfg(target_family = "wasm")]
+macro_rules! on_front {
+    ($language:expr, $front:ident => $do:expr) => {{
+        let $front = &$language;
+        $do
+    }};
+}
 pub(crate) use on_front;
 
 /// The same for what can be done with native programs, too.
-macro_rules! on_any_front {
+macro_rules! of_each {
     ($language:expr, $front:ident => $do:expr) => {
         match &$language {
             $crate::front::Language::Maz($front) => $do,
@@ -158,7 +170,10 @@ macro_rules! on_any_front {
         }
     };
 }
-pub(crate) use on_any_front;
+#[cfg(not(target_family = "wasm"))]
+pub(crate) use of_each as on_any_front;
+#[cfg(target_family = "wasm")]
+pub(crate) use on_front as on_any_front;
 
 impl Front for Arc<Code> {
     type Machine = Machine;
@@ -345,7 +360,7 @@ impl Language {
 
     /// The code of a `.maz` program.
     pub fn maz(&self) -> Option<&Arc<Code>> {
-        on_any_front!(*self, front => front.maz())
+        of_each!(*self, front => front.maz())
     }
 
     /// The places in the source where steps begin.
@@ -355,7 +370,7 @@ impl Language {
 
     /// The program itself if it has unknown values.
     pub fn for_all(&self) -> Option<&ForAll> {
-        on_any_front!(*self, front => front.for_all())
+        of_each!(*self, front => front.for_all())
     }
 
     /// The code of a `.maz` program all of whose values are known.
@@ -387,7 +402,7 @@ impl Language {
 
     /// Whether the program asks for determinism, if only by saying what to observe.
     pub fn asks_for_determinism(&self) -> bool {
-        on_any_front!(*self, front => Front::asks_for_determinism(front))
+        of_each!(*self, front => Front::asks_for_determinism(front))
     }
 
     /// The kinds of violations that it allows.
@@ -397,22 +412,22 @@ impl Language {
 
     /// Whether it states something about final states.
     pub fn states_ensures(&self) -> bool {
-        on_any_front!(*self, front => Front::states_ensures(front))
+        of_each!(*self, front => Front::states_ensures(front))
     }
 
     /// Whether it states temporal properties.
     pub fn states_temporal(&self) -> bool {
-        on_any_front!(*self, front => Front::states_temporal(front))
+        of_each!(*self, front => Front::states_temporal(front))
     }
 
     /// Whether times that are not explored may matter.
     pub fn leaves_out_times(&self) -> bool {
-        on_any_front!(*self, front => Front::leaves_out_times(front))
+        of_each!(*self, front => Front::leaves_out_times(front))
     }
 
     /// Whether it states a property besides determinism.
     pub fn states_other_property(&self) -> bool {
-        on_any_front!(*self, front => Front::states_other_property(front))
+        of_each!(*self, front => Front::states_other_property(front))
     }
 }
 

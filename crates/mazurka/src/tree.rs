@@ -18,6 +18,10 @@ use crate::{Algorithm, Options, Program, Refused, Watch};
 
 /// More states than this are no picture.
 const MOST_NODES: u64 = 500;
+/// More states than this are no list, either.
+const MOST_LISTED: u64 = 200_000;
+/// So many steps are told for the words of a list; steps that are left have none.
+const MOST_TOLD: usize = 2_000_000;
 
 /// A tree that is too large to be drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -44,9 +48,26 @@ impl Program {
             return self.explore_tree_for_all(program, algorithm, options, watch);
         }
         let drawn = on_front!(self.language, front => {
-            self.explore_tree_on(front, algorithm, options, watch)
+            self.explore_tree_on(front, (algorithm, MOST_NODES), options, watch)
         });
         Ok(drawn?)
+    }
+
+    /// The same for a list that folds: the tree may be larger, and its states have no values. Trees
+    /// of programs with unknown values are not larger than for a picture.
+    pub fn explore_outline(
+        &self,
+        algorithm: Algorithm,
+        options: &Options,
+        watch: &mut Watch<'_>,
+    ) -> Result<(Record, Tree), Refused> {
+        if self.language.for_all().is_some() {
+            return self.explore_tree(algorithm, options, watch);
+        }
+        let listed = on_front!(self.language, front => {
+            self.explore_tree_on(front, (algorithm, MOST_LISTED), options, watch)
+        });
+        Ok(listed?)
     }
 
     /// The same for all inputs. For `naive`, a condition over inputs is a node of its own, as the
@@ -64,11 +85,11 @@ impl Program {
         if algorithm == Algorithm::Naive {
             machine = machine.with_branches_apart();
         }
-        let (growing, _) = grown(&mut machine, algorithm, options, watch)?;
+        let (growing, _) = grown(&mut machine, algorithm, MOST_NODES, options, watch)?;
         let depth = options.limits.depth() as usize;
         let names = program.machine(options);
-        let tree = growing.tree(depth, |schedule| {
-            told_for_inputs(&mut machine, &names, schedule, options)
+        let tree = growing.tree(depth, |at| {
+            told_for_inputs(&mut machine, &names, &growing.schedule(at), options)
         });
         Ok((record, tree))
     }
@@ -76,44 +97,54 @@ impl Program {
     fn explore_tree_on<F: Front>(
         &self,
         front: &F,
-        algorithm: Algorithm,
+        (algorithm, most): (Algorithm, u64),
         options: &Options,
         watch: &mut Watch<'_>,
     ) -> Result<(Record, Tree), TreeTooLarge> {
         let mut machine = front.machine(options);
-        let (growing, found) = grown(&mut machine, algorithm, options, watch)?;
+        let (growing, found) = grown(&mut machine, algorithm, most, options, watch)?;
         let limits = &options.limits;
         let depth = match algorithm.merging() {
             Some(_) => limits.depth,
             None => Some(limits.depth()),
         };
         let depth = depth.map_or(usize::MAX, |depth| depth as usize);
-        let tree = growing.tree(depth, |schedule| told(&mut machine, schedule));
+        let tree = match most > MOST_NODES {
+            true => {
+                let mut words = growing.words(&mut machine);
+                growing.tree(depth, |at| std::mem::take(&mut words[at]))
+            }
+            false => growing.tree(depth, |at| told(&mut machine, &growing.schedule(at))),
+        };
         let mut record = self.explored(algorithm, options, &mut machine, &found);
         record.add_bounds(self.leaves_out(options));
         Ok((record, tree))
     }
 }
 
-/// Explores a program, and keeps the tree.
+/// Explores a program, and keeps the tree if it has fewer states than that.
 fn grown<E: Semantics>(
     machine: &mut E,
     algorithm: Algorithm,
+    most: u64,
     options: &Options,
     watch: &mut Watch<'_>,
 ) -> Result<(Growing, Findings), TreeTooLarge> {
-    let mut growing = Growing::default();
+    let mut growing = Growing {
+        most,
+        ..Growing::default()
+    };
     let mut stopped = false;
     let mut look = |progress: &Progress| {
         // There is no need to go on where there will be no picture.
-        stopped = progress.counts.events >= MOST_NODES;
+        stopped = progress.counts.events >= most;
         match stopped {
             true => ControlFlow::Break(Bound::Interrupted),
             false => watch(progress),
         }
     };
     let found = everything(algorithm, options).run(machine, &mut look, &mut growing);
-    match growing.met >= MOST_NODES {
+    match growing.met >= most {
         true => Err(TreeTooLarge {
             nodes: growing.met + 1,
             complete: !stopped,
@@ -135,7 +166,20 @@ struct Told {
     decides: bool,
 }
 
-fn told<M: Narrator>(machine: &mut M, schedule: &Schedule) -> Told {
+impl Told {
+    /// What a run tells of one of its steps.
+    fn step(run: &Run, step: &Step) -> Self {
+        Self {
+            process: named(run, step),
+            label: step.label.clone(),
+            mishap: step.mishap.clone(),
+            ..Self::default()
+        }
+    }
+}
+
+/// A run, and what is wrong with its final state.
+fn narrated<M: Narrator>(machine: &mut M, schedule: &Schedule) -> (Run, Option<String>) {
     let run = match machine.narrate(schedule) {
         Ok(run) => run,
         Err(error) => panic!("a run of the search does not run again: {error}"),
@@ -144,14 +188,18 @@ fn told<M: Narrator>(machine: &mut M, schedule: &Schedule) -> Told {
         true => machine.final_mishaps(),
         false => Vec::new(),
     };
+    let broken = final_mishaps.first().map(|m| machine.explain(m).0);
+    (run, broken)
+}
+
+fn told<M: Narrator>(machine: &mut M, schedule: &Schedule) -> Told {
+    let (run, broken) = narrated(machine, schedule);
     let last = run.steps.last();
+    let last = last.map_or_else(Told::default, |step| Told::step(&run, step));
     Told {
-        process: last.map_or(String::new(), |step| named(&run, step)),
-        label: last.map_or(String::new(), |step| step.label.clone()),
-        mishap: last.and_then(|step| step.mishap.clone()),
-        broken: final_mishaps.first().map(|m| machine.explain(m).0),
-        decides: false,
+        broken,
         state: run.state,
+        ..last
     }
 }
 
@@ -213,6 +261,8 @@ struct Growing {
     path: Vec<usize>,
     /// The steps made.
     met: u64,
+    /// From so many on nothing is kept.
+    most: u64,
 }
 
 impl<E: Execution> Observer<E> for Growing {
@@ -221,13 +271,14 @@ impl<E: Execution> Observer<E> for Growing {
             nodes: vec![TreeState::at(None, None)],
             path: vec![0],
             met: 0,
+            most: self.most,
         };
     }
 
     fn pushed(&mut self, machine: &E) {
         self.met += 1;
         let events = machine.events();
-        if let (Some(event), true) = (events.last(), self.met < MOST_NODES) {
+        if let (Some(event), true) = (events.last(), self.met < self.most) {
             let names = machine.processes();
             let step = Schedule::from_run(std::slice::from_ref(event), names)
                 .0
@@ -244,7 +295,7 @@ impl<E: Execution> Observer<E> for Growing {
     }
 
     fn popping(&mut self, _: &E) {
-        if let (Some(at), true) = (self.path.pop(), self.met < MOST_NODES) {
+        if let (Some(at), true) = (self.path.pop(), self.met < self.most) {
             self.nodes[at].left = true;
         }
     }
@@ -280,16 +331,18 @@ pub(crate) fn named(run: &Run, step: &Step) -> String {
 
 impl Growing {
     /// The tree, told step by step. Runs of that depth were cut.
-    fn tree(&self, depth: usize, mut tell: impl FnMut(&Schedule) -> Told) -> Tree {
+    fn tree(&self, depth: usize, mut tell: impl FnMut(usize) -> Told) -> Tree {
         let races = self.races();
         let mut nodes: Vec<TreeNode> = Vec::with_capacity(self.nodes.len());
+        let mut depths: Vec<usize> = Vec::with_capacity(self.nodes.len());
         for (at, (node, races)) in self.nodes.iter().zip(races).enumerate() {
-            let schedule = self.schedule(at);
-            let told = tell(&schedule);
+            let told = tell(at);
+            let steps = node.parent.map_or(0, |parent| depths[parent] + 1);
+            depths.push(steps);
             let leaf = match (node.leaf, node.children.is_empty()) {
                 (Some(leaf), _) => Some(leaf),
                 (None, false) => None,
-                (None, true) if node.left && schedule.0.len() < depth => Some(Leaf::Blocked),
+                (None, true) if node.left && steps < depth => Some(Leaf::Blocked),
                 (None, true) => Some(Leaf::Cut),
             };
             let broken = told.broken.filter(|_| leaf == Some(Leaf::Failure));
@@ -311,14 +364,53 @@ impl Growing {
         Tree { nodes }
     }
 
-    fn schedule(&self, mut at: usize) -> Schedule {
-        let mut steps = Vec::new();
-        while let (Some((step, _)), Some(parent)) = (&self.nodes[at].step, self.nodes[at].parent) {
-            steps.push(step.clone());
+    fn schedule(&self, at: usize) -> Schedule {
+        let steps = self.path_to(at).into_iter();
+        let steps = steps.filter_map(|at| self.nodes[at].step.as_ref());
+        Schedule(steps.map(|(step, _)| step.clone()).collect())
+    }
+
+    /// The states after the steps that lead to one.
+    fn path_to(&self, mut at: usize) -> Vec<usize> {
+        let mut path = Vec::new();
+        while let Some(parent) = self.nodes[at].parent {
+            path.push(at);
             at = parent;
         }
-        steps.reverse();
-        Schedule(steps)
+        path.reverse();
+        path
+    }
+
+    /// The words of all steps, without values. Each run is told once.
+    fn words<M: Narrator>(&self, machine: &mut M) -> Vec<Told> {
+        let mut words: Vec<Option<Told>> = self.nodes.iter().map(|_| None).collect();
+        let mut left = MOST_TOLD;
+        // States come before what follows them: the last without words is the end of a run.
+        for end in (1..self.nodes.len()).rev() {
+            if words[end].is_some() {
+                continue;
+            }
+            let path = self.path_to(end);
+            match left.checked_sub(path.len()) {
+                Some(rest) => left = rest,
+                None => break,
+            }
+            let (run, broken) = narrated(machine, &self.schedule(end));
+            for (&at, step) in path.iter().zip(&run.steps) {
+                words[at].get_or_insert_with(|| Told::step(&run, step));
+            }
+            if let Some(told) = &mut words[end] {
+                told.broken = broken;
+            }
+        }
+        let or_numbers = |(told, node): (Option<Told>, &TreeState)| {
+            let step = node.step.iter().map(|(step, _)| step.clone());
+            told.unwrap_or_else(|| Told {
+                process: Schedule(step.collect()).to_string(),
+                ..Told::default()
+            })
+        };
+        words.into_iter().zip(&self.nodes).map(or_numbers).collect()
     }
 
     /// For each node the races of the step to it. Where the search has tried something else from a

@@ -11,6 +11,7 @@
 //! | [`Lanes`] | a run as a picture: a lane for each process |
 //! | [`stepped`], [`situation`] | the steps of `step`, what can come next, and a whole state |
 //! | [`dot()`], [`svg()`] | the exploration tree of a small program |
+//! | [`outline_html`] | the exploration tree of a larger one, as a list that folds |
 //! | [`states_dot`], [`states_svg`] | the graph of the states of a program |
 //! | [`net_table`] | the counts of `unfold` |
 //! | [`net_dot`], [`net_svg`] | the net of a small program |
@@ -52,6 +53,7 @@ mod layers;
 mod net;
 mod order;
 mod orders;
+mod outline;
 mod paint;
 mod permute;
 mod profile;
@@ -91,6 +93,7 @@ pub use lanes::Lanes;
 pub use net::{model_table, net_dot, net_svg, net_table, states_table};
 pub use order::{order_dot, order_svg};
 pub use orders::orders;
+pub use outline::outline_html;
 pub use paint::Paint;
 pub use permute::permutations;
 pub use proof::{MOST_GOALS, proof_html, proof_svg, proof_tree, proved, unchecked};

@@ -2,46 +2,17 @@
 
 use axum::http::{StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
-use rust_embed::{EmbeddedFile, RustEmbed};
+use rust_embed::RustEmbed;
 
+/// The files of the page. What it shares with reports, and its examples, are links to where these
+/// are in the repository; a published crate has the files themselves.
 #[derive(RustEmbed)]
-#[folder = "../../page"]
-#[include = "*.html"]
-#[include = "*.js"]
-#[include = "*.css"]
-#[include = "*.json"]
-#[exclude = "editor/*"]
-#[exclude = "test/*"]
+#[folder = "page"]
 struct PageFiles;
 
-/// What reports and the page share.
-#[derive(RustEmbed)]
-#[folder = "../report/src/html"]
-#[include = "view.*"]
-struct ViewFiles;
-
-#[derive(RustEmbed)]
-#[folder = "../../examples"]
-#[include = "*.maz"]
-struct Examples;
-
-#[derive(RustEmbed)]
-#[folder = "../../corpus"]
-#[include = "*/program.maz"]
-#[include = "*/program.abs"]
-struct Corpus;
-
-/// The file of a name.
-fn file(path: &str) -> Option<EmbeddedFile> {
-    let within = |folder: &str| path.strip_prefix("examples/")?.strip_prefix(folder);
-    if let Some(name) = within("examples/") {
-        return Examples::get(name);
-    }
-    if let Some(name) = within("corpus/") {
-        return Corpus::get(name);
-    }
-    PageFiles::get(path).or_else(|| ViewFiles::get(path))
-}
+/// How the static page names its engine, and how this server does.
+const WASM: &str = "<meta name=\"engine\" content=\"wasm\">";
+const NATIVE: &str = "<meta name=\"engine\" content=\"native\">";
 
 fn kind(path: &str) -> &'static str {
     match path.rsplit_once('.').map(|(_, ending)| ending) {
@@ -62,10 +33,15 @@ pub(crate) async fn asset(uri: Uri) -> Response {
     // Names are plain: nothing is decoded, and nothing leads out of a folder.
     let plain = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
     let found = match path.chars().all(plain) && !path.contains("..") {
-        true => file(path),
+        true => PageFiles::get(path),
         false => None,
     };
     match found {
+        // The page is told who answers.
+        Some(file) if path == "index.html" => {
+            let text = String::from_utf8_lossy(&file.data).replace(WASM, NATIVE);
+            ([(header::CONTENT_TYPE, kind(path))], text).into_response()
+        }
         Some(file) => ([(header::CONTENT_TYPE, kind(path))], file.data).into_response(),
         None => (StatusCode::NOT_FOUND, "there is no such page\n").into_response(),
     }

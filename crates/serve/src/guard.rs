@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use tokio::time::timeout;
@@ -45,9 +45,14 @@ impl Guard {
     }
 
     /// Why a request is refused, if it is.
-    fn refusal(&self, headers: &HeaderMap, path: &str) -> Option<(StatusCode, &'static str)> {
+    fn refusal(&self, headers: &HeaderMap, uri: &Uri) -> Option<(StatusCode, &'static str)> {
         let text = |name: HeaderName| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
         let host = text(header::HOST).unwrap_or("");
+        let hosts = headers.get_all(header::HOST).iter().count();
+        let named = uri.authority().map(|named| named.as_str());
+        if hosts > 1 || named.is_some_and(|named| named != host) {
+            return Some((StatusCode::BAD_REQUEST, "there are two hosts\n"));
+        }
         // With a token, the server may be reached under names that it does not know.
         let known = self
             .hosts
@@ -62,7 +67,11 @@ impl Guard {
                 return Some((StatusCode::FORBIDDEN, "another site has asked\n"));
             }
         }
-        if let Some(token) = self.token.as_deref().filter(|_| path.starts_with("/api/")) {
+        if let Some(token) = self
+            .token
+            .as_deref()
+            .filter(|_| uri.path().starts_with("/api/"))
+        {
             let given = text(header::AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer "));
             if !given.is_some_and(|given| same(given.as_bytes(), token.as_bytes())) {
                 return Some((StatusCode::UNAUTHORIZED, "the token is missing or wrong\n"));
@@ -83,9 +92,7 @@ pub(crate) async fn check(
     request: Request,
     next: Next,
 ) -> Response {
-    let refused = shared
-        .guard
-        .refusal(request.headers(), request.uri().path());
+    let refused = shared.guard.refusal(request.headers(), request.uri());
     let mut response = match refused {
         Some(refusal) => refusal.into_response(),
         // The events of a search come later: this is the time to read a request.

@@ -138,10 +138,6 @@ impl Server {
             ServeError::Command(command, error.to_string())
         };
         let table = serde_json::from_str(&table_text).map_err(unread)?;
-        // The page asks who answers.
-        let mut about: serde_json::Value = serde_json::from_str(&table_text).map_err(unread)?;
-        about["engine"] = "native".into();
-        let table_text = about.to_string();
         let shared = Arc::new(Shared {
             table,
             table_text,

@@ -322,12 +322,13 @@ pub(super) fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
     let exit = show(&record, record.verdict.into(), &args.output, |format| {
         if format == Format::Html {
             let mut figures = mazurka_report::evidence_figures(&record);
-            figures.extend(figure(args, (&program, &record), algorithm, &options)?);
+            let (figure, more) = walked(args, (&program, &record), algorithm, &options)?;
+            figures.extend(figure);
             let shown = Shown {
                 text: mazurka_report::table(&record, &plain(view(&options.limits))),
                 figures,
+                more,
                 program: Some(&program),
-                ..Shown::default()
             };
             return page(&record, &record, &shown);
         }
@@ -522,18 +523,19 @@ fn draw_states(args: &ExploreArgs, program: &Program, options: &Options) -> Resu
     })
 }
 
-/// The tree or the graph of states for a page, if there is one and it is small.
-fn figure(
+/// The tree or the graph of states for a page, if there is one: a small one is a picture, a larger
+/// tree a list that folds.
+fn walked(
     args: &ExploreArgs,
     (program, record): (&Program, &Record),
     algorithm: Algorithm,
     options: &Options,
-) -> Result<Option<Figure>, Refusal> {
+) -> Result<(Option<Figure>, String), Refusal> {
     let merges = algorithm.merging().is_some();
     let unknown = !program.unknowns().is_empty() && merges;
     let weak = record.memory_model.is_some();
     if program.is_native() || weak || unknown || !record.scope.exhaustive {
-        return Ok(None);
+        return Ok((None, String::new()));
     }
     if merges {
         let (drawn, graph) = watched(&options.limits, args.output.quiet, |watch| {
@@ -544,16 +546,22 @@ fn figure(
             format!("the states; {some}")
         });
         let svg = mazurka_report::states_svg(&drawn, &graph);
-        return Ok(Some(Figure::new(title, svg)));
+        return Ok((Some(Figure::new(title, svg)), String::new()));
     }
     let drawn = watched(&options.limits, args.output.quiet, |watch| {
         program.explore_tree(algorithm, options, watch)
     })?;
-    // What is too large is not drawn; its counts are in the text.
-    let svg = drawn
-        .ok()
-        .map(|(record, tree)| mazurka_report::svg(&record, &tree));
-    Ok(svg.map(|svg| Figure::new("the tree that the search has walked", svg)))
+    if let Ok((record, tree)) = drawn {
+        let svg = mazurka_report::svg(&record, &tree);
+        let figure = Figure::new("the tree that the search has walked", svg);
+        return Ok((Some(figure), String::new()));
+    }
+    let listed = watched(&options.limits, args.output.quiet, |watch| {
+        program.explore_outline(algorithm, options, watch)
+    })?;
+    // What is too large even for that has its counts in the text.
+    let list = listed.map(|(_, tree)| mazurka_report::outline_html(&tree));
+    Ok((None, list.unwrap_or_default()))
 }
 
 /// Whether more time or a larger limit would have found more.

@@ -108,6 +108,7 @@ enum Command {
     #[cfg(not(target_family = "wasm"))]
     Step(step::StepArgs),
     Permute(permute::PermuteArgs),
+    #[cfg(not(target_family = "wasm"))]
     Replay(replay::ReplayArgs),
     Show(show_record::ShowArgs),
     #[cfg(all(feature = "serve", not(target_family = "wasm")))]
@@ -167,6 +168,7 @@ pub(crate) fn execute(cli: &Cli) -> Exit {
         #[cfg(not(target_family = "wasm"))]
         Command::Step(args) => step::step(args),
         Command::Permute(args) => permute::permute(args),
+        #[cfg(not(target_family = "wasm"))]
         Command::Replay(args) => replay::replay(args),
         #[cfg(all(feature = "serve", not(target_family = "wasm")))]
         Command::Serve(args) => serve::serve(args),
@@ -267,6 +269,7 @@ impl Command {
             Command::Symbolic(args) => &args.output,
             Command::Run(args) => &args.output,
             Command::Permute(args) => &args.output,
+            #[cfg(not(target_family = "wasm"))]
             Command::Replay(args) => &args.output,
             Command::Show(args) => &args.output,
             #[cfg(not(target_family = "wasm"))]

@@ -332,6 +332,7 @@ impl FromStr for Algorithm {
 
 /// Explores with sets as narrow as the runs allow: if a run is longer, the search restarts with
 /// wider ones. Each width is a copy of the engine in the binary.
+#[cfg(not(target_family = "wasm"))]
 macro_rules! in_widths {
     ($session:ident, $policy:ident $options:tt, [$($width:literal),*]) => {
         'found: {
@@ -349,6 +350,14 @@ macro_rules! in_widths {
             )*
             $session.explore(&mut $policy::<Growing>::new $options)
         }
+    };
+}
+
+/// In a browser less code is worth more than speed: there is one copy, whose sets grow.
+#[cfg(target_family = "wasm")]
+macro_rules! in_widths {
+    ($session:ident, $policy:ident $options:tt, [$($width:literal),*]) => {
+        $session.explore(&mut $policy::<Growing>::new $options)
     };
 }
 

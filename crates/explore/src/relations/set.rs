@@ -123,7 +123,14 @@ impl<const W: usize> Set for Fixed<W> {
 
 /// A set of numbers of any size.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Growing(Vec<u64>);
+pub(crate) struct Growing(Words);
+
+/// Long executions have long sets.
+#[cfg(not(target_family = "wasm"))]
+type Words = Vec<u64>;
+/// In a browser all sets grow, and most stay small.
+#[cfg(target_family = "wasm")]
+type Words = smallvec::SmallVec<[u64; 2]>;
 
 impl PartialEq for Growing {
     fn eq(&self, other: &Self) -> bool {

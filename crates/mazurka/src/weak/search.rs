@@ -115,6 +115,31 @@ pub(super) struct Shared {
     over: AtomicBool,
     /// The least part that has ended the search. Later ones are of no use.
     last: AtomicUsize,
+    /// The limit of memory, for workers that nothing else looks after.
+    memory: Option<u64>,
+}
+
+impl Shared {
+    /// Whether no worker is to go on.
+    fn is_over(&self) -> bool {
+        if is_above(self.memory) {
+            self.over.store(true, Ordering::Relaxed);
+        }
+        self.over.load(Ordering::Relaxed)
+    }
+}
+
+/// The watch looks at the memory, from another thread.
+#[cfg(not(target_family = "wasm"))]
+fn is_above(_limit: Option<u64>) -> bool {
+    false
+}
+
+/// Whether more memory is used than that: there are no other threads.
+#[cfg(target_family = "wasm")]
+fn is_above(limit: Option<u64>) -> bool {
+    let used = (core::arch::wasm32::memory_size::<0>() as u64) << 16;
+    limit.is_some_and(|limit| used > limit)
 }
 
 /// Looks at the executions of a part.
@@ -207,7 +232,7 @@ impl<M: WeakMemory, const APART: bool> Visitor<Threads<M, APART>> for Look<'_> {
     }
 
     fn goes_on(&mut self) -> ControlFlow<()> {
-        let over = self.shared.over.load(Ordering::Relaxed);
+        let over = self.shared.is_over();
         match over || self.shared.last.load(Ordering::Relaxed) < self.part {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
@@ -437,7 +462,7 @@ impl Question<'_> {
         let work = || {
             loop {
                 let at = next.fetch_add(1, Ordering::Relaxed);
-                let over = shared.over.load(Ordering::Relaxed);
+                let over = shared.is_over();
                 if at >= parts.len() || over || shared.last.load(Ordering::Relaxed) < at {
                     return;
                 }
@@ -543,10 +568,13 @@ pub(super) fn watched<R: Send>(
         executions: AtomicU64::new(0),
         over: AtomicBool::new(false),
         last: AtomicUsize::new(usize::MAX),
+        memory: budget.left().memory,
     };
-    // There are no threads, so the watch is not asked: the engine looks at time and steps itself.
+    // There are no threads, so the watch is not asked: the engine looks at the limits itself.
     if cfg!(target_family = "wasm") {
-        return (explore(shared), None);
+        let explored = explore(shared);
+        let full = shared.memory.filter(|_| is_above(shared.memory));
+        return (explored, full.map(Bound::MemoryLimit));
     }
     let mut over = None;
     std::thread::scope(|scope| {

@@ -346,7 +346,7 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
                 return ControlFlow::Continue(true);
             }
             self.graph.undo(frame.mark);
-            if event.order == MemoryOrder::Plain && M::RACES.is_some() {
+            if event.order == MemoryOrder::Plain && self.model.races().is_some() {
                 return ControlFlow::Continue(false);
             }
         }

@@ -76,7 +76,7 @@ use std::time::Instant;
 use mazurka_core::{Bound, Limits};
 
 use crate::graph::{Event, Graph, Kind, Slot};
-use crate::models::{Memory, Model, Ra, Rc11, Sc, Tso};
+use crate::models::{Memory, Model, under};
 use crate::planted::Planted;
 use crate::program::{Action, Decision, Effect, Loc, MemoryOrder, Program, ThreadId, Value};
 use crate::runner::Runner;
@@ -121,14 +121,9 @@ pub fn visit_planted<P: Program>(
     visitor: &mut impl Visitor<P>,
     planted: Planted,
 ) -> Found {
-    match memory {
-        Memory::Rc11 => {
-            Explorer::new(program, Rc11::new(planted), limits, visitor, planted).search()
-        }
-        Memory::Ra => Explorer::new(program, Ra::default(), limits, visitor, planted).search(),
-        Memory::Tso => Explorer::new(program, Tso::default(), limits, visitor, planted).search(),
-        Memory::Sc => Explorer::new(program, Sc::default(), limits, visitor, planted).search(),
-    }
+    under!(memory, planted, model => {
+        Explorer::new(program, model, limits, visitor, planted).search()
+    })
 }
 
 /// What can happen next.
@@ -179,7 +174,7 @@ impl<'a, P: Program, M: Model> Explorer<'a, P, M> {
         planted: Planted,
     ) -> Self {
         let runner = Runner::new(program);
-        let mut graph = Graph::new(M::CLOCKS);
+        let mut graph = Graph::new(model.clocks());
         if let Some(last) = runner.initial_threads().checked_sub(1) {
             graph.know_thread(ThreadId(last));
         }

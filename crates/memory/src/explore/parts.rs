@@ -12,7 +12,7 @@ use mazurka_core::Limits;
 use super::ends::{Found, Visitor};
 use super::frames::{Frame, Open};
 use super::{Explorer, Program};
-use crate::models::{Memory, Model, Ra, Rc11, Sc, Tso};
+use crate::models::{Memory, Model, under};
 use crate::planted::Planted;
 
 /// A part of a search: the way at each choice point, as the number of consistent ways before it.
@@ -96,20 +96,9 @@ fn run<P: Program>(
     visitor: &mut dyn Visitor<P>,
 ) -> (Found, Vec<Part>) {
     let none = Planted::Nothing;
-    match memory {
-        Memory::Rc11 => {
-            Explorer::new(program, Rc11::default(), limits, visitor, none).search_within(cut)
-        }
-        Memory::Ra => {
-            Explorer::new(program, Ra::default(), limits, visitor, none).search_within(cut)
-        }
-        Memory::Tso => {
-            Explorer::new(program, Tso::default(), limits, visitor, none).search_within(cut)
-        }
-        Memory::Sc => {
-            Explorer::new(program, Sc::default(), limits, visitor, none).search_within(cut)
-        }
-    }
+    under!(memory, none, model => {
+        Explorer::new(program, model, limits, visitor, none).search_within(cut)
+    })
 }
 
 impl<P: Program, M: Model> Explorer<'_, P, M> {

@@ -7,7 +7,7 @@ use mazurka_core::Limits;
 use super::frames::{Frame, ReadFrame};
 use super::{CountOnly, Ending, Explorer, Failure, Next, Visitor};
 use crate::graph::{Event, Graph, Kind};
-use crate::models::{Memory, Model, Ra, Rc11, Sc, Tso};
+use crate::models::{Memory, Model, under};
 use crate::planted::Planted;
 use crate::program::{Action, Effect, Loc, MemoryOrder, Program, ThreadId};
 use crate::schedule::{Schedule, ScheduledAction};
@@ -91,12 +91,7 @@ fn run_under<P: Program>(
     schedule: &Schedule,
     visitor: &mut dyn Visitor<P>,
 ) -> Result<(Replay, Graph), ReplayError> {
-    match memory {
-        Memory::Rc11 => run(program, Rc11::default(), schedule, visitor),
-        Memory::Ra => run(program, Ra::default(), schedule, visitor),
-        Memory::Tso => run(program, Tso::default(), schedule, visitor),
-        Memory::Sc => run(program, Sc::default(), schedule, visitor),
-    }
+    under!(memory, Planted::Nothing, model => run(program, model, schedule, visitor))
 }
 
 fn run<P: Program>(

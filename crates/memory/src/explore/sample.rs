@@ -11,7 +11,7 @@ use mazurka_core::{Bound, Limits, Random};
 use super::ends::{Found, Visitor};
 use super::priorities::Drawing;
 use super::{Explorer, Next, Program};
-use crate::models::{Memory, Model, Ra, Rc11, Sc, Tso};
+use crate::models::{Memory, Model, under};
 use crate::planted::Planted;
 use crate::program::{Action, ThreadId};
 
@@ -46,16 +46,9 @@ pub fn sample<P: Program>(
         "a limit must end the search: executions, steps or time"
     );
     let none = Planted::Nothing;
-    match memory {
-        Memory::Rc11 => {
-            Explorer::new(program, Rc11::default(), limits, visitor, none).sample(drawing)
-        }
-        Memory::Ra => Explorer::new(program, Ra::default(), limits, visitor, none).sample(drawing),
-        Memory::Tso => {
-            Explorer::new(program, Tso::default(), limits, visitor, none).sample(drawing)
-        }
-        Memory::Sc => Explorer::new(program, Sc::default(), limits, visitor, none).sample(drawing),
-    }
+    under!(memory, none, model => {
+        Explorer::new(program, model, limits, visitor, none).sample(drawing)
+    })
 }
 
 impl<P: Program, M: Model> Explorer<'_, P, M> {

@@ -78,7 +78,7 @@ impl std::str::FromStr for Memory {
 /// A model, as the engine asks it.
 pub(crate) trait Model {
     /// How many clocks its events have; the first is that of the prefix.
-    const CLOCKS: usize;
+    fn clocks(&self) -> usize;
 
     /// Completes the clocks of an event that has just been added.
     fn view(&self, graph: &mut Graph, slot: Slot);
@@ -91,7 +91,71 @@ pub(crate) trait Model {
     fn admits(&mut self, graph: &Graph, slot: Slot) -> bool;
 
     /// The clock of happens-before, if unordered plain accesses are a data race.
-    const RACES: Option<usize>;
+    fn races(&self) -> Option<usize>;
+}
+
+/// Does something with the model of a memory: `under!(memory, planted, model => …)`. The engine is
+/// compiled for each of them.
+#[cfg(not(target_family = "wasm"))]
+macro_rules! under {
+    ($memory:expr, $planted:expr, $model:ident => $do:expr) => {
+        match $memory {
+            $crate::models::Memory::Rc11 => {
+                let $model = $crate::models::Rc11::new($planted);
+                $do
+            }
+            $crate::models::Memory::Ra => {
+                let $model = $crate::models::Ra::default();
+                $do
+            }
+            $crate::models::Memory::Tso => {
+                let $model = $crate::models::Tso::default();
+                $do
+            }
+            $crate::models::Memory::Sc => {
+                let $model = $crate::models::Sc::default();
+                $do
+            }
+        }
+    };
+}
+
+/// The same in a browser, where less code is worth more than speed: the engine is there once.
+#[cfg(target_family = "wasm")]
+macro_rules! under {
+    ($memory:expr, $planted:expr, $model:ident => $do:expr) => {{
+        let $model: Box<dyn $crate::models::Model> = match $memory {
+            $crate::models::Memory::Rc11 => Box::new($crate::models::Rc11::new($planted)),
+            $crate::models::Memory::Ra => Box::new($crate::models::Ra::default()),
+            $crate::models::Memory::Tso => Box::new($crate::models::Tso::default()),
+            $crate::models::Memory::Sc => Box::new($crate::models::Sc::default()),
+        };
+        $do
+    }};
+}
+pub(crate) use under;
+
+#[cfg(target_family = "wasm")]
+impl Model for Box<dyn Model> {
+    fn clocks(&self) -> usize {
+        (**self).clocks()
+    }
+
+    fn view(&self, graph: &mut Graph, slot: Slot) {
+        (**self).view(graph, slot);
+    }
+
+    fn floor(&mut self, graph: &Graph, access: &Event) -> u32 {
+        (**self).floor(graph, access)
+    }
+
+    fn admits(&mut self, graph: &Graph, slot: Slot) -> bool {
+        (**self).admits(graph, slot)
+    }
+
+    fn races(&self) -> Option<usize> {
+        (**self).races()
+    }
 }
 
 /// Whether a write is mo-after the access, or after what it reads: only then can it be on a cycle.

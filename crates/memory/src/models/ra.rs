@@ -18,8 +18,13 @@ pub(crate) struct Ra {
 }
 
 impl Model for Ra {
-    const CLOCKS: usize = 1;
-    const RACES: Option<usize> = None;
+    fn clocks(&self) -> usize {
+        1
+    }
+
+    fn races(&self) -> Option<usize> {
+        None
+    }
 
     fn view(&self, _graph: &mut Graph, _slot: Slot) {}
 

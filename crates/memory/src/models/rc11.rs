@@ -72,8 +72,13 @@ impl Rc11 {
 }
 
 impl Model for Rc11 {
-    const CLOCKS: usize = 4;
-    const RACES: Option<usize> = Some(HB);
+    fn clocks(&self) -> usize {
+        4
+    }
+
+    fn races(&self) -> Option<usize> {
+        Some(HB)
+    }
 
     fn view(&self, graph: &mut Graph, slot: Slot) {
         let event = *graph.event(slot);

@@ -66,8 +66,13 @@ impl Sc {
 }
 
 impl Model for Sc {
-    const CLOCKS: usize = 1;
-    const RACES: Option<usize> = None;
+    fn clocks(&self) -> usize {
+        1
+    }
+
+    fn races(&self) -> Option<usize> {
+        None
+    }
 
     fn view(&self, _graph: &mut Graph, _slot: Slot) {}
 

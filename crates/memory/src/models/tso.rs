@@ -145,8 +145,13 @@ impl Tso {
 }
 
 impl Model for Tso {
-    const CLOCKS: usize = 1;
-    const RACES: Option<usize> = None;
+    fn clocks(&self) -> usize {
+        1
+    }
+
+    fn races(&self) -> Option<usize> {
+        None
+    }
 
     fn view(&self, _graph: &mut Graph, _slot: Slot) {}
 

@@ -229,7 +229,7 @@ fn listing(source: &str, coverage: Option<&Coverage>) -> String {
 /// JSON that ends no script and begins no comment, whatever its strings say.
 ///
 /// These signs occur in strings only, where JSON may write them by number.
-fn inert(json: &str) -> String {
+pub(crate) fn inert(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
     for c in json.chars() {
         match c {

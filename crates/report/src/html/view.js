@@ -191,6 +191,126 @@ const MazurkaView = (() => {
       const table = differences(witness);
       if (table) group.after(table);
     }
+    for (const tree of root.querySelectorAll(".tree")) outline(tree, options);
+  };
+
+  // A large tree as data: who is whose child, and how many runs end in which way below each state.
+  const treeOf = ({ steps, endings, states }) => {
+    const count = states.length + 1, kinds = endings.length + 1;
+    const first = new Int32Array(count).fill(-1), next = new Int32Array(count).fill(-1);
+    const ends = new Int32Array(count * kinds);
+    const parent = (at) => states[at - 1][0];
+    for (let at = count - 1; at > 0; at--) {
+      const [before, , ending] = states[at - 1];
+      next[at] = first[before];
+      first[before] = at;
+      if (ending) ends[at * kinds + ending]++;
+      for (let kind = 1; kind < kinds; kind++) ends[before * kinds + kind] += ends[at * kinds + kind];
+    }
+    const ending = (at) => (at ? states[at - 1][2] : 0);
+    const words = (at) => {
+      const [process, label, mishap] = steps[states[at - 1][1]];
+      return `${process}: ${label}${mishap ? ` ✗ ${mishap}` : ""}${ending(at) ? ` → ${endings[ending(at) - 1]}` : ""}`;
+    };
+    const path = (at) => {
+      const all = [];
+      for (let now = at; now > 0; now = parent(now)) all.push(now);
+      return all.reverse();
+    };
+    const below = (at) => endings.map((name, k) => [ends[at * kinds + k + 1], name]).filter(([n]) => n)
+      .map(([n, name]) => `${n} ${name}`).join(", ");
+    return {
+      count, ending, words, path, below, endings,
+      children: (at) => {
+        const all = [];
+        for (let child = first[at]; child >= 0; child = next[child]) all.push(child);
+        return all;
+      },
+      isFirst: (at) => first[parent(at)] === at,
+      schedule: (at) => path(at).map((now) => steps[states[now - 1][1]][0]).join(" "),
+    };
+  };
+
+  const ROWS = 200;
+
+  // A tree that folds: a run is a list of steps, and where the search has tried something else, that
+  // is folded below the step. Rows are made when they are unfolded. `open` shows the run to a state.
+  const outline = (place, { open }) => {
+    const tree = treeOf(JSON.parse(place.querySelector("script").textContent));
+    const rows = new Map(), folds = new Map(), lists = new Map();
+    const shown = make("output", { ariaLive: "polite" });
+    const choose = (at) => {
+      for (const row of place.querySelectorAll(".row.now")) row.classList.remove("now");
+      rows.get(at)?.classList.add("now");
+      const schedule = tree.schedule(at);
+      shown.textContent = `--schedule "${schedule}"`;
+      open?.(schedule, place);
+    };
+    const row = (at) => {
+      const made = make("button", { type: "button", className: `row ${tree.endings[tree.ending(at) - 1] ?? ""}`, textContent: tree.words(at), onclick: () => choose(at) });
+      rows.set(at, made);
+      return make("li", {}, made);
+    };
+    const fold = (at) => {
+      const details = make("details", {}, make("summary", { textContent: `or ${tree.words(at)} (${tree.below(at)})` }));
+      details.addEventListener("toggle", () => details.open && fill(details, at));
+      folds.set(at, details);
+      return make("li", {}, details);
+    };
+    // The run from a state on, in parts: the list grows when its end is asked for.
+    const fill = (into, start) => {
+      if (lists.has(start)) return;
+      const list = make("ol");
+      const more = make("button", { type: "button", className: "link", textContent: "more steps…", onclick: () => grow() });
+      let at = start, instead = [];
+      const grow = () => {
+        for (let made = 0; made < ROWS && at >= 0; made++) {
+          if (at > 0) list.append(row(at));
+          list.append(...instead.map(fold));
+          const [child, ...others] = tree.children(at);
+          instead = others;
+          at = child ?? -1;
+        }
+        more.hidden = at < 0;
+        return at >= 0;
+      };
+      lists.set(start, grow);
+      grow();
+      into.append(list, more);
+    };
+    // Unfolds what leads to a state.
+    const reveal = (goal) => {
+      let grow = lists.get(0);
+      for (const at of tree.path(goal)) {
+        if (tree.isFirst(at)) while (!rows.has(at) && grow());
+        else {
+          while (!folds.has(at) && grow());
+          const details = folds.get(at);
+          details.open = true;
+          fill(details, at);
+          grow = lists.get(at);
+        }
+      }
+      rows.get(goal)?.scrollIntoView({ block: "center" });
+      rows.get(goal)?.focus();
+      choose(goal);
+    };
+    const jumps = tree.endings.map((name, k) => {
+      let last = 0;
+      const find = (from) => {
+        for (let at = from; at < tree.count; at++) if (tree.ending(at) === k + 1) return at;
+        return 0;
+      };
+      if (!find(1)) return null;
+      return make("button", { type: "button", textContent: `next ${name}`, onclick: () => {
+        last = find(last + 1) || find(1);
+        reveal(last);
+      } });
+    });
+    place.append(make("p", { className: "facts", textContent: `${tree.count} states; runs: ${tree.below(0)}` }),
+      make("div", { className: "steps", role: "group", ariaLabel: "find a run" }, ...jumps.filter(Boolean), shown));
+    fill(place, 0);
+    return { reveal };
   };
 
   // A report: its record stands in the document.
@@ -203,5 +323,5 @@ const MazurkaView = (() => {
     attachAll(document, record, { line });
   };
 
-  return { at, attach, attachAll, differences, make, report, stateAfter };
+  return { at, attach, attachAll, differences, make, outline, report, stateAfter, treeOf };
 })();

@@ -1,8 +1,10 @@
 //! The server from outside: what it answers, what it refuses, and the page in a browser.
 
 mod browser;
+mod hostile;
 mod http;
 mod server;
+mod tour;
 
 use std::path::PathBuf;
 

@@ -28,14 +28,17 @@ export class BrowserEngine {
   #waiting = new Map();
   #number = 0;
 
+  /** @param {Promise<WebAssembly.Module>} module the code, which may still be on its way */
   constructor(module) {
     this.#module = module;
   }
 
-  static async load() {
-    const answer = await fetch("mazurka.wasm");
-    if (!answer.ok) throw new Error("the engine is missing: page/build makes it");
-    return new BrowserEngine(await WebAssembly.compileStreaming(answer));
+  /** Fetches the code; the first worker unpacks and compiles it. */
+  static load() {
+    let loading;
+    const engine = new BrowserEngine(new Promise((loaded, failed) => (loading = { loaded, failed })));
+    engine.#start(loading);
+    return engine;
   }
 
   /** Another worker with the same code. */
@@ -43,9 +46,12 @@ export class BrowserEngine {
     return new BrowserEngine(this.#module);
   }
 
-  #start() {
-    this.#worker = new Worker("worker.js", { type: "module" });
-    this.#worker.onmessage = ({ data: { number, progress, answer } }) => {
+  #start(loading) {
+    const worker = new Worker("worker.js", { type: "module" });
+    this.#worker = worker;
+    worker.onmessage = ({ data: { number, progress, answer, module, failed } }) => {
+      if (module) loading.loaded(module);
+      if (failed) loading.failed(new Error(failed));
       const waiting = this.#waiting.get(number);
       if (progress !== undefined) waiting?.progress(progress);
       if (answer) {
@@ -53,31 +59,44 @@ export class BrowserEngine {
         waiting?.resolve(answer);
       }
     };
-    this.#worker.onerror = (event) => {
-      const waiting = [...this.#waiting.values()];
-      this.#waiting.clear();
-      this.#worker = null;
-      for (const { reject } of waiting) reject(new Error(event.message || "the engine stopped"));
+    worker.onerror = (event) => {
+      const error = new Error(event.message || "the engine stopped");
+      loading?.failed(error);
+      this.#stop(error);
     };
-    this.#worker.postMessage({ module: this.#module });
+    if (loading) {
+      const packed = fetch("mazurka.wasm.lzma").then((answer) => {
+        if (!answer.ok) throw new Error("the engine is missing: page/build makes it");
+        return answer.arrayBuffer();
+      });
+      packed.then((bytes) => worker.postMessage({ packed: bytes }, [bytes]), loading.failed);
+    }
+    // What is asked is sent after the code, in this order.
+    this.#module.then((module) => loading || worker.postMessage({ module }), (error) => this.#stop(error));
   }
 
-  ask(request, progress = () => {}) {
-    if (!this.#worker) this.#start();
-    const number = ++this.#number;
-    const words = [...(request.words ?? wordsOf(request)), "--progress-lines"];
-    return new Promise((resolve, reject) => {
-      this.#waiting.set(number, { resolve, reject, progress });
-      this.#worker.postMessage({ number, words, files: request.files });
-    });
-  }
-
-  cancel() {
+  // Ends the worker; those who wait are told why.
+  #stop(error) {
     this.#worker?.terminate();
     this.#worker = null;
     const waiting = [...this.#waiting.values()];
     this.#waiting.clear();
-    for (const { reject } of waiting) reject(new Cancelled("cancelled"));
+    for (const { reject } of waiting) reject(error);
+  }
+
+  ask(request, progress = () => {}) {
+    if (!this.#worker) this.#start();
+    const worker = this.#worker;
+    const number = ++this.#number;
+    const words = [...(request.words ?? wordsOf(request)), "--progress-lines"];
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(number, { resolve, reject, progress });
+      this.#module.then(() => worker.postMessage({ number, words, files: request.files }), () => {});
+    });
+  }
+
+  cancel() {
+    this.#stop(new Cancelled("cancelled"));
   }
 }
 
@@ -141,11 +160,12 @@ export class ServerEngine {
   }
 }
 
-/** The server if there is one, else the browser: `about.json` says which. */
+/** The server if there is one, else the browser: `mazurka serve` says so in the page. */
 export async function findEngine(token) {
-  const about = await (await fetch("about.json")).json();
-  if (about.engine === "native") return { engine: new ServerEngine(token), table: about };
-  const engine = await BrowserEngine.load();
+  if (document.querySelector("meta[name=engine]").content === "native") {
+    return { engine: new ServerEngine(token), table: await (await fetch("about.json")).json() };
+  }
+  const engine = BrowserEngine.load();
   const { out } = await engine.ask({ words: ["flags"], files: {} });
   return { engine, table: JSON.parse(out) };
 }

@@ -1,8 +1,9 @@
 // The page: a program, what to do with it, and the answer. The answer is the report that
 // `--format html` makes; the page takes its figures and its record out of it.
 import { Editor } from "./edit.js";
-import { Cancelled, findEngine, quoted, wordsOf } from "./engine.js";
+import { Cancelled, quoted, wordsOf } from "./engine.js";
 import { packed, unpacked } from "./link.js";
+import { counter, found, linked } from "./start.js";
 
 const { at, attachAll, make } = MazurkaView;
 const $ = (id) => document.getElementById(id);
@@ -13,6 +14,8 @@ const USUAL = ["algorithm", "property", "memory", "set", "schedule", "inputs", "
 const LIMITS = { "time-limit": "60s", "memory-limit": "1G" };
 /** What decides how a program is read. */
 const READING = ["set", "ignore-time", "observe", "object", "product", "main"];
+/** A larger record is not opened. */
+const MOST_RECORD = 64 << 20;
 /** After so long without a key the text is looked at. */
 const PAUSE = 250;
 
@@ -100,7 +103,11 @@ async function diagnose() {
   showMistakes(diagnostics);
 }
 
+// What is shown is about another text, or another question.
+const outdated = (is) => $("answer").classList.toggle("outdated", is);
+
 function later() {
+  outdated(true);
   clearTimeout(state.pause);
   state.pause = setTimeout(() => diagnose().catch((error) => console.warn(error)), PAUSE);
 }
@@ -112,6 +119,7 @@ function busy(running, words = "") {
   $("compare").disabled = running;
   $("progress").textContent = words;
   $("result").setAttribute("aria-busy", String(running));
+  outdated(running);
 }
 
 // The parts of a report, in this document. All that comes from a program is text there.
@@ -125,12 +133,12 @@ function parts(html) {
 function showReport(into, html) {
   const { record, all } = parts(html);
   into.replaceChildren(...all);
-  attachAll(into, record, { line: (number) => editor.step(number) });
+  attachAll(into, record, { line: (number) => editor.step(number), open: openRun });
   for (const node of into.querySelectorAll("[data-node]")) {
     node.setAttribute("tabindex", "0");
     node.setAttribute("role", "button");
     node.setAttribute("aria-label", `run to state ${node.dataset.node}: ${node.querySelector("title")?.textContent ?? ""}`);
-    const open = () => openRun(node);
+    const open = () => openRun(node.dataset.schedule, node.closest("figure"));
     node.addEventListener("click", open);
     node.addEventListener("keydown", (event) => {
       if (event.key !== "Enter" && event.key !== " ") return;
@@ -141,14 +149,29 @@ function showReport(into, html) {
   return record;
 }
 
-// A state of a tree: the run that leads there.
-async function openRun(node) {
-  const figure = node.closest("figure");
-  figure.nextElementSibling?.classList.contains("opened") && figure.nextElementSibling.remove();
+// A state of a tree: the run that leads there, below the tree. Of several that are chosen in a
+// hurry, the last is shown.
+const chosen = { run: null, busy: false };
+async function openRun(schedule, tree) {
+  chosen.run = { schedule, tree };
+  if (chosen.busy) return;
+  chosen.busy = true;
+  try {
+    while (chosen.run) {
+      const { schedule, tree } = chosen.run;
+      chosen.run = null;
+      await showRun(schedule, tree);
+    }
+  } finally {
+    chosen.busy = false;
+  }
+}
+
+async function showRun(schedule, tree) {
+  tree.nextElementSibling?.classList.contains("opened") && tree.nextElementSibling.remove();
   const place = make("section", { className: "opened", ariaLabel: "The run to the state" }, "…");
-  figure.after(place);
+  tree.after(place);
   const kept = Object.fromEntries(Object.entries(options()).filter(([name]) => READING.includes(name) || name === "max-local"));
-  const schedule = node.dataset.schedule;
   const asked = request("html", { command: "run", options: { ...kept, schedule } });
   const { code, out, err } = await state.checker.ask(asked);
   if (code >= 3) place.replaceChildren(make("p", { className: "failed", textContent: err }));
@@ -170,14 +193,17 @@ async function search() {
       $("answer").replaceChildren(make("p", { className: "failed", textContent: said }));
     } else {
       const record = showReport($("answer"), out);
+      performance.mark("verdict");
       if (editor.text === text) {
         editor.cover(record.coverage);
         if (record.warnings?.length) showMistakes(record.warnings);
       }
     }
     busy(false);
+    outdated(editor.text !== text);
   } catch (error) {
     busy(false, error instanceof Cancelled ? "cancelled" : "");
+    outdated(error instanceof Cancelled);
     if (!(error instanceof Cancelled)) $("answer").replaceChildren(make("p", { className: "failed", textContent: error.message }));
   }
 }
@@ -234,13 +260,17 @@ function restore({ text, file, command, options }) {
 
 async function openExample(example) {
   const answer = await fetch(`examples/${example.file}`);
-  const name = example.file.endsWith(".abs") ? `${example.name}.abs` : `${example.name}.maz`;
-  restore({ text: await answer.text(), file: name, command: example.command ?? "check", options: example.options ?? {} });
+  restore({ text: await answer.text(), file: example.file, command: example.command ?? "check", options: example.options ?? {} });
   showMistakes([]);
 }
 
 // A saved record, to look at. Nothing is run.
 async function openRecord(file) {
+  outdated(false);
+  if (file.size > MOST_RECORD) {
+    $("answer").replaceChildren(make("p", { className: "failed", textContent: "the record is larger than 64 MB: `mazurka show` takes it" }));
+    return;
+  }
   const text = await file.text();
   const shown = { command: "show", file: "record.json", files: { "record.json": text }, options: {}, format: "html" };
   const { code, out, err } = await state.checker.ask(shown);
@@ -250,29 +280,22 @@ async function openRecord(file) {
 
 async function start() {
   const examples = fetch("examples.json").then((answer) => answer.json());
-  const first = location.hash.length > 1 ? null : fetch("examples/examples/counter.maz").then((answer) => answer.text());
-  // An address of `mazurka serve` may have a token in it.
-  const token = /^#token=([\w-]+)$/.exec(location.hash)?.[1];
-  if (token) {
-    sessionStorage.setItem("mazurka-token", token);
-    history.replaceState(null, "", location.pathname);
-  }
-  const { engine, table } = await findEngine(sessionStorage.getItem("mazurka-token") ?? "");
+  const { engine, table } = await found;
   Object.assign(state, { engine, checker: engine.twin(), table });
   $("engine").textContent = `${table.version}, ${engine.name}`;
   editor = new Editor($("editor"), { keywords: table.keywords, changed: later });
   $("command").replaceChildren(...table.commands.map(({ name }) => make("option", { value: name, textContent: name })));
 
-  let linked = null;
-  if (!token && location.hash.length > 1) {
+  let sent = null, refused = "";
+  if (linked()) {
     try {
-      linked = await unpacked(location.hash);
+      sent = await unpacked(location.hash);
     } catch (error) {
-      $("progress").textContent = error.message;
+      refused = error.message;
     }
   }
-  if (linked) restore(linked);
-  else restore({ text: (await first) ?? (await (await fetch("examples/examples/counter.maz")).text()), file: "counter.maz", command: "check", options: {} });
+  if (sent) restore(sent);
+  else restore({ text: (await counter) ?? (await (await fetch("examples/counter.maz")).text()), file: "counter.maz", command: "check", options: {} });
 
   $("form").addEventListener("submit", (event) => {
     event.preventDefault();
@@ -302,7 +325,10 @@ async function start() {
     search();
   });
   // A link shows what was found at once; a server runs nothing that its user has not asked for.
-  if (!(linked && engine.name.startsWith("native"))) await search();
+  if (!(sent && engine.name.startsWith("native"))) await search();
+  if (refused) $("progress").textContent = refused;
+  // Another link in the same tab.
+  addEventListener("hashchange", () => linked() && location.reload());
   document.body.dataset.ready = "true";
 }
 

@@ -1,9 +1,19 @@
 // A worker that runs one command at a time. To cancel it, the page ends the worker.
+import { unpack } from "./unpack.js";
 import { run } from "./wasi.js";
 
 let module;
 
-onmessage = ({ data }) => {
+onmessage = async ({ data }) => {
+  if (data.packed) {
+    try {
+      module = await WebAssembly.compile(unpack(new Uint8Array(data.packed)));
+      postMessage({ module });
+    } catch (error) {
+      postMessage({ failed: error.message });
+    }
+    return;
+  }
   if (data.module) {
     module = data.module;
     return;

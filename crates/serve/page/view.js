@@ -1,0 +1,1 @@
+../../report/src/html/view.js
