@@ -1,8 +1,8 @@
 //! Other names, for editors.
 //!
 //! A variable is renamed where it is seen. Types of expressions are not looked at, so everything
-//! else that has one name has the new one afterwards: an interface and its class, and the methods of
-//! one name of all classes. The new name stands nowhere in the text before, so no other name can
+//! else that has one name has the new one afterwards: an interface and its class, and the methods
+//! of one name of all classes. The new name stands nowhere in the text before, so no other name can
 //! come to mean what is renamed; that none is left out is seen when the new text is read.
 
 use mazurka_diagnostics::Span;
