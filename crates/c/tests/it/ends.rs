@@ -1,5 +1,5 @@
-//! The end of the process: it is a step, the first one counts, and what other threads do after it is
-//! not observed.
+//! The end of the process: it is a step, the first one counts, and what other threads do after it
+//! is not observed.
 
 use crate::support::{Compiled, Found, How, has_compiler};
 
