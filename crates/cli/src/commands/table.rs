@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::{Args, ValueEnum};
-use mazurka::reach::{self, Reach, Reached, StateProperty};
+use mazurka::reach::{Reach, Reached, StateProperty};
 use mazurka::record::Record;
 use mazurka::symbolic::{Reduction, SymbolicOptions};
 use mazurka::unfold::{NetKind, Unfold};
@@ -181,7 +181,13 @@ pub(super) fn table(args: &TableArgs) -> Result<Exit, Refusal> {
             let row = match way {
                 Way::Reach(property, net, method) => {
                     let wanted = sources.state(&one.set, property)?;
-                    args.reached(&program, (property, wanted), *net, *method, &options)?
+                    let net = Unfold {
+                        kind: *net,
+                        seed: 0,
+                    };
+                    let method = (*method).into();
+                    let how = Reach { net, method };
+                    args.reached(&program, (property, wanted), how, &options)?
                 }
                 way => args.counted(&program, way, &options)?,
             };
@@ -508,24 +514,21 @@ impl TableArgs {
         &self,
         program: &Program,
         (property, wanted): (&str, StateProperty),
-        kind: NetKind,
-        method: Method,
+        how: Reach,
         options: &Options,
     ) -> Result<Row, Refusal> {
-        let net = Unfold { kind, seed: 0 };
-        let method: reach::Method = method.into();
         let done = watched(&options.limits, self.quiet, |watch| {
-            program.reach(&wanted, Reach { net, method }, options, watch)
+            program.reach(&wanted, how, options, watch)
         })?;
         let done = done.map_err(|error| format!("`{}`: {error}", program.record().file))?;
         let mut record = done.record;
-        record.algorithm = method.name().to_owned();
+        record.algorithm = how.method.name().to_owned();
         watch::add_memory(&mut record);
         let state = State {
             state: property.to_owned(),
             answer: done.answer,
-            net: kind.to_string(),
-            method: method.name(),
+            net: how.net.kind.to_string(),
+            method: how.method.name(),
         };
         Ok(Row {
             record,
