@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import vm from "node:vm";
 
 import { quoted, wordsOf } from "../../crates/serve/page/engine.js";
-import { MOST, packed, unpacked } from "../../crates/serve/page/link.js";
+import { MOST, isCertain, packed, unpacked } from "../../crates/serve/page/link.js";
 import { unpack } from "../../crates/serve/page/unpack.js";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
@@ -27,6 +27,25 @@ test("a link that is damaged, or of something else, is refused", async () => {
     await assert.rejects(unpacked(wrong), wrong);
   }
   await assert.rejects(unpacked(await packed({ text: 1 })), /damaged/);
+});
+
+test("options of a link are plain", async () => {
+  const link = (options) => packed({ text: "", file: "a.maz", command: "check", options });
+  let deep = "x";
+  for (let depth = 0; depth < 1000; depth++) deep = [deep];
+  for (const options of [{ set: deep }, { set: { a: 1 } }, { memory: null }]) {
+    await assert.rejects(unpacked(await link(options)), /damaged/);
+  }
+  const options = { set: ["N=3"], "time-limit": "3s", quiet: true };
+  assert.deepEqual((await unpacked(await link(options))).options, options);
+});
+
+test("behind a condition over unknown values a schedule is no state", () => {
+  const all = ["", "0", "0 0", "0", "0 0", "0 0 0", "1", "1 0"];
+  assert.equal(isCertain("0 0 0", all), false);
+  assert.equal(isCertain("0", all), false);
+  assert.equal(isCertain("1 0", all), true);
+  assert.equal(isCertain("", all), true);
 });
 
 test("a link of more than a megabyte is refused, however small it is packed", async () => {

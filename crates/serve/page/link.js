@@ -45,9 +45,29 @@ export async function unpacked(fragment) {
   const whole = await drained(through(bytes, new DecompressionStream("deflate-raw")), MOST).catch((error) => {
     throw error.message.includes("1 MB") ? error : new Error("the link is damaged");
   });
-  const value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(whole));
+  let value;
+  try {
+    value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(whole));
+  } catch {
+    throw new Error("the link is damaged");
+  }
   const fits = value && typeof value.text === "string" && typeof value.file === "string"
-    && typeof value.command === "string" && value.options && typeof value.options === "object";
+    && typeof value.command === "string" && value.options && typeof value.options === "object"
+    && Object.values(value.options).every(isOption);
   if (!fits) throw new Error("the link is damaged");
   return value;
+}
+
+const isPlain = (value) => ["string", "boolean", "number"].includes(typeof value);
+const isOption = (value) => isPlain(value) || (Array.isArray(value) && value.every(isPlain));
+
+/**
+ * Whether a schedule leads to one state of a tree, whose states have these schedules. It does not
+ * behind a condition over unknown values: both of its sides have one schedule.
+ */
+export function isCertain(schedule, all) {
+  const count = new Map();
+  for (const one of all) count.set(one, (count.get(one) ?? 0) + 1);
+  const steps = schedule.split(" ");
+  return steps.every((_, at) => (count.get(steps.slice(0, at + 1).join(" ")) ?? 0) <= 1);
 }

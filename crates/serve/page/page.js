@@ -2,7 +2,7 @@
 // `--format html` makes; the page takes its figures and its record out of it.
 import { Editor } from "./edit.js";
 import { Cancelled, quoted, wordsOf } from "./engine.js";
-import { packed, unpacked } from "./link.js";
+import { isCertain, packed, unpacked } from "./link.js";
 import { counter, found, linked } from "./start.js";
 
 const { at, attachAll, make } = MazurkaView;
@@ -171,6 +171,11 @@ async function showRun(schedule, tree) {
   tree.nextElementSibling?.classList.contains("opened") && tree.nextElementSibling.remove();
   const place = make("section", { className: "opened", ariaLabel: "The run to the state" }, "…");
   tree.after(place);
+  const all = Array.from(tree.querySelectorAll("[data-schedule]"), (node) => node.dataset.schedule);
+  if (!isCertain(schedule, all)) {
+    place.replaceChildren(make("p", { textContent: "Which run leads to this state depends on values that are not known: give them with --set, or look at the runs above." }));
+    return;
+  }
   const kept = Object.fromEntries(Object.entries(options()).filter(([name]) => READING.includes(name) || name === "max-local"));
   const asked = request("html", { command: "run", options: { ...kept, schedule } });
   const { code, out, err } = await state.checker.ask(asked);
@@ -213,7 +218,8 @@ async function compare() {
   if (state.running) return;
   const explore = commandNamed("explore");
   const engines = explore.flags.find(({ name }) => name === "algorithm").choices;
-  const kept = Object.fromEntries(Object.entries(state.options).filter(([name, value]) => READING.includes(name) && value && value.length !== 0));
+  const given = (names) => Object.fromEntries(Object.entries(state.options).filter(([name, value]) => names.includes(name) && value && value.length !== 0));
+  const kept = given([...READING, "memory"]);
   const columns = ["executions", "traces", "blocked", "states", "events", "steps", "seconds", "verdict"];
   const body = make("tbody");
   const head = ["engine", ...columns].map((text) => make("th", { scope: "col", textContent: text }));
@@ -225,7 +231,7 @@ async function compare() {
     for (const algorithm of engines) {
       $("progress").textContent = `exploring with ${algorithm}…`;
       const limits = { "time-limit": "10s", "max-executions": "200000", "memory-limit": state.options["memory-limit"] || LIMITS["memory-limit"] };
-      const { code, out, err } = await state.engine.ask(request("json", { command: "explore", options: { ...kept, ...limits, algorithm } }));
+      const { code, out, err } = await state.engine.ask(request("json", { command: "explore", options: { ...kept, ...limits, ...(algorithm === "stateful" ? given(["fairness"]) : {}), algorithm } }));
       const record = code < 3 ? JSON.parse(out) : null;
       const cells = record ? columns.map((name) => {
         const value = record[name];
