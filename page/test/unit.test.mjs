@@ -7,7 +7,7 @@ import test from "node:test";
 import { fileURLToPath } from "node:url";
 import vm from "node:vm";
 
-import { quoted, wordsOf } from "../../crates/serve/page/engine.js";
+import { badName, quoted, valuesOf, wordsOf } from "../../crates/serve/page/engine.js";
 import { MOST, isCertain, packed, unpacked } from "../../crates/serve/page/link.js";
 import { unpack } from "../../crates/serve/page/unpack.js";
 
@@ -55,6 +55,18 @@ test("a link of more than a megabyte is refused, however small it is packed", as
   const small = Buffer.from(await new Response(stream).arrayBuffer());
   assert.ok(small.length < MOST / 10);
   await assert.rejects(unpacked(`#1${small.toString("base64url")}`), /1 MB/);
+});
+
+test("names of programs are those that the server takes", () => {
+  for (const name of ["p.maz", "lib/list.maz", "a_b-c.1.abs", "_.maz"]) assert.equal(badName(name), "", name);
+  const tricks = ["--help", "-x.maz", "../p.maz", "/etc/p.maz", "a//b.maz", "p.c", "p.json", "a b.maz", "p.maz/", "", ".maz", "é.maz"];
+  for (const name of tricks) assert.match(badName(name), /is no name of a program/, name);
+});
+
+test("blanks around an equals sign are no separators", () => {
+  assert.deepEqual(valuesOf(" N = 3  M=4 ", false), ["N=3", "M=4"]);
+  assert.deepEqual(valuesOf("a[ 1 ] = -2", false), ["a[1]=-2"]);
+  assert.deepEqual(valuesOf("x == 1; y >= 2 ;", true), ["x == 1", "y >= 2"]);
 });
 
 test("options become words", () => {

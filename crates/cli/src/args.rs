@@ -104,7 +104,7 @@ impl LimitArgs {
             executions: self.max_executions,
             local: self.max_local,
             time: self.time_limit,
-            memory: self.memory_limit.or_else(watch::default_memory),
+            memory: watch::memory_limit(self.memory_limit),
         };
         options_of(limits, jobs)
     }
@@ -159,7 +159,7 @@ impl ProofLimitArgs {
     pub(crate) fn limits(&self) -> Limits {
         Limits {
             time: self.time_limit,
-            memory: self.memory_limit.or_else(watch::default_memory),
+            memory: watch::memory_limit(self.memory_limit),
             ..Limits::default()
         }
     }

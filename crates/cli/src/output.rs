@@ -96,5 +96,10 @@ pub(crate) fn complain(text: &str) {
 
 /// Writes to standard error as it is.
 pub(crate) fn print_error(text: &str) {
-    let _ = writeln!(anstream::stderr().lock(), "{text}");
+    let _ = try_print_error(text);
+}
+
+/// Writes to standard error as it is; an error says that it is closed.
+pub(crate) fn try_print_error(text: &str) -> std::io::Result<()> {
+    writeln!(anstream::stderr().lock(), "{text}")
 }

@@ -289,38 +289,32 @@ pub(crate) fn bad_property(bad: BadProperty) -> Refusal {
 
 /// The mistakes of a text, to be shown.
 pub(crate) fn mistakes(file: &str, source: &str, all: &[mazurka::Diagnostic]) -> Refusal {
-    let parts = mazurka::parts(source);
     // They are sorted by place: those of the first file that has any are shown.
-    let first = parts.iter().find(|part| {
-        let first = all
-            .iter()
-            .find(|mistake| mistake.span != mazurka::Span::default());
-        first.is_some_and(|mistake| part.span(mistake.span).is_some())
-    });
-    if let (true, Some(part)) = (parts.len() > 1, first) {
-        let own = |mistake: &mazurka::Diagnostic| {
-            let mut own = mistake.clone();
+    let outside = mazurka::Span::default();
+    let first = all.iter().find(|mistake| mistake.span != outside);
+    let parts = mazurka::parts(source);
+    let holds = |part: &&mazurka::Part| first.is_some_and(|f| part.span(f.span).is_some());
+    let part = parts.iter().find(holds).unwrap_or(&parts[0]);
+    let own = |mistake: &mazurka::Diagnostic| {
+        let mut own = mistake.clone();
+        if own.span != outside {
             own.span = part.span(mistake.span)?;
-            let related = mistake.related.iter();
-            let related = related.filter_map(|(span, words)| Some((part.span(*span)?, words)));
-            own.related = related.map(|(span, words)| (span, words.clone())).collect();
-            Some(own)
-        };
-        let here: Vec<mazurka::Diagnostic> = all.iter().filter_map(own).collect();
-        let file = match part.name.is_empty() {
-            true => file.to_owned(),
-            false => std::path::Path::new(file)
-                .with_file_name(&part.name)
-                .display()
-                .to_string(),
-        };
-        return Refusal::Program {
-            mistakes: Box::new(mazurka::mistakes(&file, &part.text, &here)),
-            source: part.text.clone(),
-        };
-    }
+        }
+        let related = mistake.related.iter();
+        let related = related.filter_map(|(span, words)| Some((part.span(*span)?, words)));
+        own.related = related.map(|(span, words)| (span, words.clone())).collect();
+        Some(own)
+    };
+    let here: Vec<mazurka::Diagnostic> = all.iter().filter_map(own).collect();
+    let file = match part.name.is_empty() {
+        true => file.to_owned(),
+        false => std::path::Path::new(file)
+            .with_file_name(&part.name)
+            .display()
+            .to_string(),
+    };
     Refusal::Program {
-        mistakes: Box::new(mazurka::mistakes(file, source, all)),
-        source: source.to_owned(),
+        mistakes: Box::new(mazurka::mistakes(&file, &part.text, &here)),
+        source: part.text.clone(),
     }
 }

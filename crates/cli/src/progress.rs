@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::output;
+use crate::{output, watch};
 
 #[cfg(not(target_family = "wasm"))]
 use bar::bar;
@@ -56,7 +56,10 @@ impl Line {
             Line::Written(last) => {
                 if last.is_none_or(|last| last.elapsed() >= BETWEEN_LINES) {
                     *last = Some(Instant::now());
-                    output::print_error(&format!("progress: {}", message()));
+                    let written = output::try_print_error(&format!("progress: {}", message()));
+                    if written.is_err() {
+                        watch::leave();
+                    }
                 }
             }
         }

@@ -12,6 +12,7 @@ use mazurka::{Bound, Limits, Progress, Watch};
 use crate::exit;
 use crate::files;
 use crate::native;
+use crate::output;
 use crate::progress::Line;
 
 /// Time between two checks: asking the system for the memory in use costs microseconds, and a
@@ -269,16 +270,31 @@ pub(crate) fn worked() -> Duration {
 
 /// Ends the program in the middle of what it does.
 fn give_up(why: &str) -> ! {
+    let lost = "and what was found until then is lost";
+    output::print_error(&format!("mazurka: inconclusive: {why}, {lost}"));
+    leave();
+}
+
+/// Ends the program, its solvers and its writing of files.
+pub(crate) fn leave() -> ! {
     files::settle();
     mazurka::solving::stop_solvers();
-    eprintln!("mazurka: inconclusive: {why}, and what was found until then is lost");
     native::note_end();
     std::process::exit(exit::inconclusive());
 }
 
-/// The memory limit that holds unless another is given: a model may have no end, a machine has one.
-pub(crate) fn default_memory() -> Option<u64> {
-    used().map(|_| 4 << 30)
+/// No `--memory-limit` is above this (`--most-memory`).
+static MOST_MEMORY: AtomicU64 = AtomicU64::new(u64::MAX);
+
+/// From now on no memory limit is above `bytes`.
+pub(crate) fn bound_memory(bytes: u64) {
+    MOST_MEMORY.store(bytes, Ordering::SeqCst);
+}
+
+/// The memory limit, in bytes. The default is 4 GB: a model may have no end, a machine has one.
+pub(crate) fn memory_limit(given: Option<u64>) -> Option<u64> {
+    let wanted = given.or_else(|| used().map(|_| 4 << 30));
+    wanted.map(|bytes| bytes.min(MOST_MEMORY.load(Ordering::SeqCst)))
 }
 
 /// Bytes of memory in use, if the system says.

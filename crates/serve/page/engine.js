@@ -18,6 +18,23 @@ export function wordsOf({ command, file, options, format }) {
 /** A word as a shell reads it back. */
 export const quoted = (word) => (/^[\w./=,:+@%-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
 
+/** Why a name cannot be that of a program, or nothing; `mazurka serve` has the same rule. */
+export function badName(name) {
+  const plain = /^\w[\w.-]*(\/\w[\w.-]*)*$/.test(name) && name.length <= 120;
+  if (plain && /\.(maz|abs)$/.test(name)) return "";
+  return `\`${name}\` is no name of a program: write letters, digits, \`-\`, \`_\` and \`.\`, and \`.maz\` or \`.abs\` at its end`;
+}
+
+/**
+ * The values in a field of an option that may be given more than once: formulas stand between
+ * semicolons, all others between blanks, which do not separate a name from its value.
+ */
+export function valuesOf(text, formulas) {
+  const tight = () => text.replace(/\s*=\s*/g, "=").replace(/\[\s*/g, "[").replace(/\s*\]/g, "]");
+  const all = formulas ? text.split(";") : tight().split(/\s+/);
+  return all.map((one) => one.trim()).filter(Boolean);
+}
+
 export class Cancelled extends Error {}
 
 /** The command in a worker of this page. */

@@ -1,5 +1,6 @@
 // Links that carry a program and options: JSON, compressed, in the fragment, which no server sees.
 
+const DAMAGED = "the link is damaged: ask for it again, or for the program itself";
 /** More than this is no link. */
 export const MOST = 1 << 20;
 
@@ -40,21 +41,21 @@ export async function unpacked(fragment) {
     const text = atob(fragment.slice(2).replaceAll("-", "+").replaceAll("_", "/"));
     bytes = Uint8Array.from(text, (c) => c.charCodeAt(0));
   } catch {
-    throw new Error("the link is damaged");
+    throw new Error(DAMAGED);
   }
   const whole = await drained(through(bytes, new DecompressionStream("deflate-raw")), MOST).catch((error) => {
-    throw error.message.includes("1 MB") ? error : new Error("the link is damaged");
+    throw error.message.includes("1 MB") ? error : new Error(DAMAGED);
   });
   let value;
   try {
     value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(whole));
   } catch {
-    throw new Error("the link is damaged");
+    throw new Error(DAMAGED);
   }
   const fits = value && typeof value.text === "string" && typeof value.file === "string"
     && typeof value.command === "string" && value.options && typeof value.options === "object"
     && Object.values(value.options).every(isOption);
-  if (!fits) throw new Error("the link is damaged");
+  if (!fits) throw new Error(DAMAGED);
   return value;
 }
 

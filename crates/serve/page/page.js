@@ -1,7 +1,7 @@
 // The page: a program, what to do with it, and the answer. The answer is the report that
 // `--format html` makes; the page takes its figures and its record out of it.
 import { Editor } from "./edit.js";
-import { Cancelled, quoted, wordsOf } from "./engine.js";
+import { Cancelled, badName, quoted, valuesOf, wordsOf } from "./engine.js";
 import { isCertain, packed, unpacked } from "./link.js";
 import { counter, found, linked } from "./start.js";
 
@@ -42,7 +42,8 @@ const request = (format, more = {}) => ({
 
 function showWords() {
   const { command, file, options } = request("");
-  $("words").textContent = ["mazurka", ...wordsOf({ command, file, options })].map(quoted).join(" ");
+  const words = [...wordsOf({ command, file, options }), ...(commandNamed(command).always ?? [])];
+  $("words").textContent = ["mazurka", ...words].map(quoted).join(" ");
 }
 
 function field(flag) {
@@ -67,7 +68,7 @@ function field(flag) {
     const text = Array.isArray(value) ? value.join(" ") : value ?? "";
     input = make("input", {
       id, value: text, placeholder: flag.default ?? flag.value, spellcheck: false, autocomplete: "off",
-      oninput: () => set(flag.many ? input.value.split(flag.name === "goal" ? ";" : /\s+/).map((one) => one.trim()).filter(Boolean) : input.value.trim()),
+      oninput: () => set(flag.many ? valuesOf(input.value, flag.name === "goal") : input.value.trim()),
     });
   }
   return make("label", { title: flag.help }, flag.name, input);
@@ -95,6 +96,7 @@ function showMistakes(diagnostics) {
 // Reads the program and makes no step, or one.
 async function diagnose() {
   const number = ++state.diagnosed;
+  if (badName($("file").value)) return;
   const reading = Object.fromEntries(Object.entries(state.options).filter(([name, value]) => READING.includes(name) && value && value.length !== 0));
   const { code, out } = await state.checker.ask({ ...request("json"), command: "run", options: { ...reading, "max-steps": "1" } });
   if (number !== state.diagnosed) return;
@@ -187,6 +189,11 @@ async function showRun(schedule, tree) {
 
 async function search() {
   if (state.running) return;
+  const bad = badName($("file").value);
+  if (bad) {
+    $("answer").replaceChildren(make("p", { className: "failed", textContent: bad }));
+    return;
+  }
   busy(true, "searching…");
   editor.step(0);
   const asked = request("html");
@@ -215,7 +222,7 @@ async function search() {
 
 // What each engine counts on this program.
 async function compare() {
-  if (state.running) return;
+  if (state.running || badName($("file").value)) return;
   const explore = commandNamed("explore");
   const engines = explore.flags.find(({ name }) => name === "algorithm").choices;
   const given = (names) => Object.fromEntries(Object.entries(state.options).filter(([name, value]) => names.includes(name) && value && value.length !== 0));
@@ -331,8 +338,12 @@ async function start() {
     search();
   });
   // A link shows what was found at once; a server runs nothing that its user has not asked for.
-  if (!(sent && engine.name.startsWith("native"))) await search();
-  if (refused) $("progress").textContent = refused;
+  // Nor does the page with limits that are not its own.
+  const limits = sent ? Object.keys(LIMITS).filter((name) => state.options[name] !== LIMITS[name]) : [];
+  const waits = sent && (engine.name.startsWith("native") || limits.length > 0);
+  if (waits) $("progress").textContent = limits.length ? `this link sets ${limits.join(" and ")} itself: look at it, then run the command` : "";
+  else await search();
+  if (refused) $("progress").textContent = `${refused}; counter.maz is shown instead`;
   // Another link in the same tab.
   addEventListener("hashchange", () => linked() && location.reload());
   document.body.dataset.ready = "true";

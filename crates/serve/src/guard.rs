@@ -2,12 +2,15 @@
 //!
 //! A page of another site can make a browser send requests to this machine. Its requests have a
 //! foreign `Origin`, or a foreign `Host` if the name was bent to this machine; both are refused.
+//! A server that other machines reach has addresses that it does not know, so it takes every
+//! address in numbers, which cannot be bent, and the names that its user has given.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{Request, State};
+use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -25,11 +28,13 @@ const FOR_A_REQUEST: Duration = Duration::from_secs(20);
 pub(crate) struct Guard {
     /// The values of `Host` that mean this server.
     hosts: Vec<String>,
+    /// The names of this machine, at any port, if other machines reach it.
+    names: Vec<String>,
     token: Option<String>,
 }
 
 impl Guard {
-    pub(crate) fn new(address: SocketAddr, token: Option<String>) -> Self {
+    pub(crate) fn new(address: SocketAddr, names: &[String], token: Option<String>) -> Self {
         let port = address.port();
         let mut hosts = vec![address.to_string()];
         if address.ip().is_loopback() || address.ip().is_unspecified() {
@@ -37,7 +42,30 @@ impl Guard {
                 hosts.push(format!("{name}:{port}"));
             }
         }
-        Self { hosts, token }
+        let mut names = names.to_vec();
+        names.push("localhost".to_owned());
+        Self {
+            hosts,
+            names,
+            token,
+        }
+    }
+
+    /// Whether a value of `Host` means this server.
+    fn knows(&self, host: &str) -> bool {
+        let same = |known: &String| known.eq_ignore_ascii_case(host);
+        if self.hosts.iter().any(same) {
+            return true;
+        }
+        let Ok(authority) = host.parse::<Authority>() else {
+            return false;
+        };
+        let name = authority.host();
+        let number = name.trim_start_matches('[').trim_end_matches(']');
+        let known = |known: &String| known.eq_ignore_ascii_case(name);
+        let plain = !host.contains('@');
+        let named = number.parse::<IpAddr>().is_ok() || self.names.iter().any(known);
+        self.token.is_some() && plain && named
     }
 
     pub(crate) fn token(&self) -> Option<&str> {
@@ -53,13 +81,17 @@ impl Guard {
         if hosts > 1 || named.is_some_and(|named| named != host) {
             return Some((StatusCode::BAD_REQUEST, "there are two hosts\n"));
         }
-        // With a token, the server may be reached under names that it does not know.
-        let known = self
-            .hosts
-            .iter()
-            .any(|known| known.eq_ignore_ascii_case(host));
-        if !known && self.token.is_none() {
-            return Some((StatusCode::FORBIDDEN, "this is not the host of the page\n"));
+        if !self.knows(host) {
+            let why = match self.token {
+                Some(_) => {
+                    "this is no name of the server; `mazurka serve --host NAME` gives it one\n"
+                }
+                None => "this is not the host of the page\n",
+            };
+            return Some((StatusCode::FORBIDDEN, why));
+        }
+        if headers.get_all(header::ORIGIN).iter().count() > 1 {
+            return Some((StatusCode::BAD_REQUEST, "there are two origins\n"));
         }
         if let Some(origin) = text(header::ORIGIN) {
             let own = origin.strip_prefix("http://").unwrap_or("?");

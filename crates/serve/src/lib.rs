@@ -17,7 +17,7 @@ mod request;
 mod search;
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,12 +26,24 @@ use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware;
 use axum::routing::{get, post};
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+#[cfg(unix)]
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Semaphore;
 
 pub use request::{BadRequest, FlagTable, Request, words};
 
 /// A request with a larger body is refused.
 pub const MOST_BODY: usize = 2 << 20;
+
+/// Connections at one time; more wait to be accepted.
+const MOST_CONNECTIONS: usize = 1024;
+/// A connection that has not sent the head of a request by then is closed.
+const FOR_A_HEAD: Duration = Duration::from_secs(10);
+/// Until a connection is accepted again, after the system has refused one.
+const AFTER_A_REFUSAL: Duration = Duration::from_millis(100);
 
 /// How to serve.
 #[derive(Clone, Debug)]
@@ -42,6 +54,8 @@ pub struct Settings {
     pub address: IpAddr,
     /// The port; 0 lets the system choose.
     pub port: u16,
+    /// Names of this machine under which other machines reach it.
+    pub hosts: Vec<String>,
     /// Searches at one time.
     pub searches: usize,
     /// Requests for searches that may wait.
@@ -65,6 +79,7 @@ impl Settings {
             command,
             address: Ipv4Addr::LOCALHOST.into(),
             port: 8421,
+            hosts: Vec::new(),
             searches: cores.max(2),
             waiting: 256,
             most_time: Duration::from_secs(600),
@@ -101,7 +116,8 @@ struct Shared {
     queued: Arc<Semaphore>,
 }
 
-/// Serves until the process ends. `listening` is told the address to open, which has the token in
+/// Serves until the process is told to end (Ctrl-C, SIGTERM), and then ends all searches.
+/// `listening` is told the address to open, which has the token in
 /// it if one is needed.
 pub fn serve(settings: Settings, listening: impl FnOnce(&str)) -> Result<(), ServeError> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -111,8 +127,24 @@ pub fn serve(settings: Settings, listening: impl FnOnce(&str)) -> Result<(), Ser
     runtime.block_on(async {
         let server = Server::bind(settings).await?;
         listening(&server.url());
-        server.run().await
+        tokio::select! {
+            ended = server.run() => ended,
+            () = told_to_end() => Ok(()),
+        }
     })
+}
+
+/// Waits until the process is told to end.
+async fn told_to_end() {
+    #[cfg(unix)]
+    if let Ok(mut term) = signal(SignalKind::terminate()) {
+        tokio::select! {
+            _ = term.recv() => (),
+            _ = tokio::signal::ctrl_c() => (),
+        }
+        return;
+    }
+    let _interrupted = tokio::signal::ctrl_c().await;
 }
 
 /// A server that listens.
@@ -141,7 +173,7 @@ impl Server {
         let shared = Arc::new(Shared {
             table,
             table_text,
-            guard: guard::Guard::new(address, token),
+            guard: guard::Guard::new(address, &settings.hosts, token),
             running: Arc::new(Semaphore::new(settings.searches)),
             queued: Arc::new(Semaphore::new(settings.searches + settings.waiting)),
             settings,
@@ -163,11 +195,17 @@ impl Server {
         self.shared.guard.token()
     }
 
-    /// What to open in a browser.
+    /// What to open in a browser of this machine.
     pub fn url(&self) -> String {
+        let mut address = self.address;
+        match address.ip() {
+            IpAddr::V4(ip) if ip.is_unspecified() => address.set_ip(Ipv4Addr::LOCALHOST.into()),
+            IpAddr::V6(ip) if ip.is_unspecified() => address.set_ip(Ipv6Addr::LOCALHOST.into()),
+            _ => (),
+        }
         match self.token() {
-            Some(token) => format!("http://{}/#token={token}", self.address),
-            None => format!("http://{}/", self.address),
+            Some(token) => format!("http://{address}/#token={token}"),
+            None => format!("http://{address}/"),
         }
     }
 
@@ -185,9 +223,34 @@ impl Server {
                 guard::check,
             ))
             .with_state(shared);
-        axum::serve(self.listener, router)
-            .await
-            .map_err(ServeError::Ended)
+        answer_all(self.listener, router).await
+    }
+}
+
+/// Accepts connections and answers what they ask. A connection that does not send the head of a
+/// request in time is closed, so that idle ones cannot use up the files of the process.
+async fn answer_all(listener: tokio::net::TcpListener, router: Router) -> Result<(), ServeError> {
+    let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    loop {
+        let place = Arc::clone(&places).acquire_owned().await;
+        let stream = match listener.accept().await {
+            Ok((stream, _)) => stream,
+            // The other side has gone, or there are no more files: later there will be.
+            Err(_) => {
+                tokio::time::sleep(AFTER_A_REFUSAL).await;
+                continue;
+            }
+        };
+        let service = TowerToHyperService::new(router.clone());
+        tokio::spawn(async move {
+            let _place = place;
+            let connection = http1::Builder::new()
+                .timer(TokioTimer::new())
+                .header_read_timeout(FOR_A_HEAD)
+                .serve_connection(TokioIo::new(stream), service);
+            // What goes wrong here concerns this connection alone.
+            let _broken = connection.await;
+        });
     }
 }
 

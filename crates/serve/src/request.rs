@@ -57,6 +57,9 @@ pub enum BadRequest {
         "`{0}` is no name of a program: write letters, digits, `-`, `_` and `.`, and `.maz` or `.abs` at its end"
     )]
     Name(String),
+    /// The name of a file is no plain name of a record.
+    #[error("`{0}` is no name of a record: write letters and digits, and `.json` at its end")]
+    Record(String),
     /// The file is not among the files.
     #[error("the text of `{0}` is missing")]
     Missing(String),
@@ -135,7 +138,10 @@ pub fn words(request: &Request, table: &FlagTable) -> Result<Vec<String>, BadReq
     };
     for name in request.files.keys().chain([&request.file]) {
         if !plain(name, endings) {
-            return Err(BadRequest::Name(name.clone()));
+            return Err(match shows {
+                true => BadRequest::Record(name.clone()),
+                false => BadRequest::Name(name.clone()),
+            });
         }
     }
     if !request.files.contains_key(&request.file) {
@@ -263,5 +269,9 @@ mod tests {
         let mut shown = request("r.json");
         shown.command = "show".to_owned();
         assert!(words(&shown, &table()).is_ok());
+        let mut program = request("p.maz");
+        program.command = "show".to_owned();
+        let refused = words(&program, &table());
+        assert_eq!(refused, Err(BadRequest::Record("p.maz".to_owned())));
     }
 }

@@ -75,17 +75,16 @@ pub(crate) async fn search(
     State(shared): State<Arc<Shared>>,
     request: Result<Json<Request>, JsonRejection>,
 ) -> Response {
-    let Json(mut request) = match request {
+    let Json(request) = match request {
         Ok(request) => request,
         Err(error) => return (error.status(), format!("{error}\n")).into_response(),
     };
-    if let Err(error) = within_limits(&mut request, &shared) {
-        return (StatusCode::BAD_REQUEST, error).into_response();
-    }
-    let words = match words(&request, &shared.table) {
+    let mut words = match words(&request, &shared.table) {
         Ok(words) => words,
         Err(error) => return (StatusCode::BAD_REQUEST, format!("{error}\n")).into_response(),
     };
+    // No request raises the limit of the server.
+    words.push(format!("--most-memory={}", shared.settings.most_memory));
     let Ok(place) = Arc::clone(&shared.queued).try_acquire_owned() else {
         let busy = "too many searches are waiting; try again later\n";
         return (StatusCode::SERVICE_UNAVAILABLE, busy).into_response();
@@ -120,44 +119,13 @@ pub(crate) async fn search(
         .into_response()
 }
 
-/// No request raises the limits of the server.
-fn within_limits(request: &mut Request, shared: &Shared) -> Result<(), String> {
-    if request.command == "show" {
-        return Ok(());
-    }
-    let most = shared.settings.most_memory;
-    let limit = request.options.get("memory-limit").and_then(Value::as_str);
-    let wanted = match limit {
-        Some(text) => bytes(text).ok_or("memory-limit: write a number with K, M or G\n")?,
-        None => most,
-    };
-    let limit = wanted.min(most).to_string();
-    request
-        .options
-        .insert("memory-limit".to_owned(), limit.into());
-    Ok(())
-}
-
-/// `512M` in bytes.
-fn bytes(text: &str) -> Option<u64> {
-    let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
-    let shift = match &text[digits.len()..] {
-        "" => 0,
-        "K" => 10,
-        "M" => 20,
-        "G" => 30,
-        _ => return None,
-    };
-    digits.parse::<u64>().ok()?.checked_mul(1 << shift)
-}
-
 /// Writes the files, and starts the command.
 fn start(
     shared: &Shared,
     request: &Request,
     words: &[String],
 ) -> std::io::Result<(TempDir, Child)> {
-    let folder = tempfile::tempdir()?;
+    let folder = private_folder()?;
     for (name, text) in &request.files {
         let path = folder.path().join(name);
         if let Some(parent) = path.parent() {
@@ -165,16 +133,62 @@ fn start(
         }
         std::fs::write(path, text)?;
     }
-    let child = Command::new(&shared.settings.command)
+    let mut command = Command::new(&shared.settings.command);
+    command
         .args(words)
         .current_dir(folder.path())
         .env_clear()
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        .kill_on_drop(true)
-        .spawn()?;
-    Ok((folder, child))
+        .kill_on_drop(true);
+    #[cfg(unix)]
+    command.process_group(0);
+    Ok((folder, command.spawn()?))
+}
+
+/// A folder that other users of the machine cannot read.
+fn private_folder() -> std::io::Result<TempDir> {
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+    builder.tempdir()
+}
+
+/// The process of a search and those that it has started, such as a solver. All are killed if the
+/// search is given up.
+struct Group {
+    #[cfg(unix)]
+    leader: Option<rustix::process::Pid>,
+}
+
+impl Group {
+    fn of(child: &Child) -> Self {
+        #[cfg(not(unix))]
+        let _ = child;
+        Self {
+            #[cfg(unix)]
+            leader: child
+                .id()
+                .and_then(|id| rustix::process::Pid::from_raw(id.try_into().ok()?)),
+        }
+    }
+
+    /// The leader has ended, and its number may mean another process from now on.
+    fn ended(mut self) {
+        #[cfg(unix)]
+        self.leader.take();
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        #[cfg(unix)]
+        if let Some(leader) = self.leader {
+            let kill = rustix::process::Signal::KILL;
+            let _gone = rustix::process::kill_process_group(leader, kill);
+        }
+    }
 }
 
 /// Runs the command to its end.
@@ -186,10 +200,16 @@ async fn run(
 ) -> Result<Value, String> {
     let started = start(shared, request, words);
     let (_folder, mut child) = started.map_err(|error| format!("cannot start: {error}"))?;
+    let group = Group::of(&child);
     let (Some(out), Some(err)) = (child.stdout.take(), child.stderr.take()) else {
         return Err("cannot read what the command says".to_owned());
     };
-    let (out, err, ended) = tokio::join!(whole(out), lines(err, sender), child.wait());
+    let wait = async {
+        let ended = child.wait().await;
+        group.ended();
+        ended
+    };
+    let (out, err, ended) = tokio::join!(whole(out), lines(err, sender), wait);
     let ended = ended.map_err(|error| error.to_string())?;
     let code = ended.code().unwrap_or(4);
     Ok(json!({"code": code, "out": out?, "err": err?}))
@@ -224,26 +244,4 @@ async fn lines(
         }
     }
     Ok(rest)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::bytes;
-
-    #[test]
-    fn sizes_are_read() {
-        assert_eq!(bytes("512M"), Some(512 << 20));
-        assert_eq!(bytes("7"), Some(7));
-        for wrong in [
-            "",
-            "G",
-            "1T",
-            "-1G",
-            "99999999999999999999",
-            "99999999999G",
-            "1é",
-        ] {
-            assert_eq!(bytes(wrong), None, "{wrong}");
-        }
-    }
 }

@@ -90,6 +90,9 @@ struct OfferedCommand {
     name: String,
     about: String,
     flags: Vec<OfferedFlag>,
+    /// What this build always does, as words for a command line that does the same.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    always: Vec<&'static str>,
 }
 
 /// A flag of a command.
@@ -132,6 +135,10 @@ fn offered(command: &Command) -> OfferedCommand {
         let name = flag.get_long().unwrap_or_default();
         !flag.is_hide_set() && OFFERED.contains(&name)
     });
+    let solves = command
+        .get_arguments()
+        .any(|flag| flag.get_long() == Some("solver"));
+    let embedded = cfg!(target_family = "wasm") && solves;
     OfferedCommand {
         name: command.get_name().to_owned(),
         about: command
@@ -139,6 +146,7 @@ fn offered(command: &Command) -> OfferedCommand {
             .map(ToString::to_string)
             .unwrap_or_default(),
         flags: flags.map(flag).collect(),
+        always: Vec::from_iter(embedded.then_some("--solver=embedded")),
     }
 }
 

@@ -58,7 +58,7 @@ use mazurka_report::{Paint, View};
 use crate::args::{EXIT_CODES, OutputArgs};
 use crate::exit::{self, Exit};
 use crate::show::{Format, exchanged_mistakes, json};
-use crate::{diagnose, files, output, progress};
+use crate::{diagnose, files, output, progress, values, watch};
 
 /// More workers than this would only get in each other's way.
 const MOST_JOBS: u64 = 1024;
@@ -92,6 +92,9 @@ pub(crate) struct Cli {
     /// Progress on standard error, line by line, for a program that reads it
     #[arg(long, global = true, hide = true)]
     progress_lines: bool,
+    /// No memory limit is above this: for a program that lets others choose the limit
+    #[arg(long, global = true, hide = true, value_name = "SIZE", value_parser = values::size)]
+    most_memory: Option<u64>,
     #[command(subcommand)]
     command: Command,
 }
@@ -153,6 +156,9 @@ pub(crate) fn execute(cli: &Cli) -> Exit {
     output::colour(cli.color);
     if cli.progress_lines {
         progress::in_lines();
+    }
+    if let Some(bytes) = cli.most_memory {
+        watch::bound_memory(bytes);
     }
     if cli.command.allows_inconclusive() {
         exit::allow_inconclusive();

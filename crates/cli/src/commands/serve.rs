@@ -15,7 +15,7 @@ use crate::{output, values};
 #[command(after_help = "Examples:
   mazurka serve
   mazurka serve --port 9000 --searches 2 --most-time 1m
-  mazurka serve --address 0.0.0.0
+  mazurka serve --address 0.0.0.0 --host lab3.example.org
 
 The page takes program text and options, and nothing that names a file of this machine; programs in
 C are not run. With an address that other machines reach, a token is needed: it is a part of the
@@ -28,6 +28,9 @@ pub(crate) struct ServeArgs {
     /// Where to listen; other machines reach it only if this is not a loopback address
     #[arg(long, value_name = "IP", default_value_t = Ipv4Addr::LOCALHOST.into())]
     address: IpAddr,
+    /// A name of this machine, if other machines open the page by a name (repeatable)
+    #[arg(long = "host", value_name = "NAME")]
+    hosts: Vec<String>,
     /// Searches at one time (the cores unless given)
     #[arg(long, value_name = "N", value_parser = values::count)]
     searches: Option<u64>,
@@ -47,6 +50,7 @@ pub(super) fn serve(args: &ServeArgs) -> Result<Exit, Refusal> {
     let settings = Settings {
         port: args.port,
         address: args.address,
+        hosts: args.hosts.clone(),
         searches: args
             .searches
             .map_or(usual.searches, |n| n.min(1024) as usize),
@@ -54,8 +58,14 @@ pub(super) fn serve(args: &ServeArgs) -> Result<Exit, Refusal> {
         most_memory: args.most_memory,
         ..usual
     };
+    let others = match args.address.is_unspecified() {
+        true => {
+            "  (from another machine: the same with the address of this one; a name needs --host)\n"
+        }
+        false => "",
+    };
     let listening = |url: &str| {
-        output::print(&format!("open {url}\n"), Exit::Verified);
+        output::print(&format!("open {url}\n{others}"), Exit::Verified);
     };
     let served = mazurka_serve::serve(settings, listening);
     served.map_err(|error| Refusal::Message(error.to_string()))?;

@@ -101,7 +101,7 @@ pub(super) fn step(args: &StepArgs) -> Result<Exit, Refusal> {
     let limits = Limits {
         depth: args.max_depth,
         local: args.max_local,
-        memory: watch::default_memory(),
+        memory: watch::memory_limit(None),
         ..Limits::default()
     };
     let mut options = options_of(limits, 1);

@@ -116,6 +116,14 @@ fn what_cannot_be_included_is_refused() {
             "{path}: {said:?}"
         );
     }
+    // What is wrong behind it is shown in its own line, and in no mark.
+    let text = "include \"missing.maz\"\nprocess { y := 1 }\nprocess { z := 1 }\n";
+    folder.write("in/main.maz", text);
+    let said = mazurka(&["check", &folder.file("in/main.maz")]);
+    for line in ["2 | process { y := 1 }", "3 | process { z := 1 }"] {
+        assert!(said.err.contains(line), "{said:?}");
+    }
+    assert!(!said.err.contains(['\u{1e}', '\u{241e}']), "{said:?}");
     let said = with_input(&["check", "-"], "include \"out.maz\"\nprocess { skip }\n");
     assert!(
         said.err.contains("standard input has no folder"),

@@ -208,6 +208,8 @@ struct Checker<'s> {
     operations: operations::Operations,
     /// Whether what stands in `spec object { … }` is checked, on its own.
     is_specification: bool,
+    /// The variables of the object whose specification is checked, which it does not know.
+    of_the_object: FxHashSet<&'s str>,
 }
 
 impl<'s> Checker<'s> {
@@ -238,6 +240,7 @@ impl<'s> Checker<'s> {
             processes: objects::Processes::default(),
             operations: operations::Operations::default(),
             is_specification: false,
+            of_the_object: FxHashSet::default(),
         }
     }
 
@@ -287,6 +290,14 @@ impl<'s> Checker<'s> {
     ) {
         if self.tainted.contains(name.text) || self.unknown.contains(name.text) {
             return;
+        }
+        if self.of_the_object.contains(name.text) {
+            self.unknown.insert(name.text);
+            let message = format!("`{}` is a variable of the object", name.text);
+            let diagnostic = Diagnostic::new("M0201", name.span, message)
+                .label("the specification does not know it")
+                .help("give functions that both use what they read as an argument, or declare a variable in the specification");
+            return self.report(diagnostic);
         }
         let mut help = match name.text {
             "TRUE" => Some("write `true`".to_owned()),

@@ -275,7 +275,7 @@ impl<'s> Checker<'s> {
         }
         let count = self.program.processes.len() as u64 + u64::from(object.clients);
         if object.calls.len() > MOST_CALLS || count > MAX_PROCESSES {
-            let message = format!("each call is one of {}", object.calls.len());
+            let message = "there are too many different calls".to_owned();
             let label = format!("at most {MOST_CALLS} are possible");
             let help = "make the ranges of the arguments smaller";
             self.wrong_operation(("M0451", object.span), message, &label, help);

@@ -26,9 +26,14 @@ pub(super) fn add(
     let Some(object) = program.linearizable.take() else {
         return Ok(());
     };
-    let (file, constants) = file_of(source);
+    let Parts {
+        file,
+        constants,
+        variables,
+    } = parts_of(source);
     let mut checker = Checker::new(&file, Vec::new(), FxHashSet::default());
     checker.is_specification = true;
+    checker.of_the_object = variables;
     let settings = settings.iter().filter(|set| constants.contains(&set.name));
     checker.read_settings(&settings.cloned().collect::<Vec<_>>());
     for item in &file.items {
@@ -53,9 +58,18 @@ pub(super) fn add(
     Err(mazurka_diagnostics::finish(checker.diagnostics))
 }
 
-/// The constants and types of the file and what stands in the specification, and the names of the
-/// constants.
-fn file_of(source: &str) -> (File<'_>, FxHashSet<String>) {
+/// What the specification of a file knows.
+struct Parts<'s> {
+    /// The constants and types of the file, and what stands in the specification.
+    file: File<'s>,
+    /// The names of the constants.
+    constants: FxHashSet<String>,
+    /// The names of the variables of the file, which it does not know.
+    variables: FxHashSet<&'s str>,
+}
+
+fn parts_of(source: &str) -> Parts<'_> {
+    let mut variables = FxHashSet::default();
     let mut items = Vec::new();
     let mut functions: FxHashMap<&str, std::rc::Rc<Function<'_>>> = FxHashMap::default();
     let mut constants = FxHashSet::default();
@@ -68,6 +82,7 @@ fn file_of(source: &str) -> (File<'_>, FxHashSet<String>) {
                 items.push(item);
             }
             Item::Enum { .. } | Item::Struct { .. } => items.push(item),
+            Item::Var { names, .. } => variables.extend(names.iter().map(|name| name.text)),
             Item::Function(function) => {
                 functions.insert(function.name.text, function);
             }
@@ -89,13 +104,15 @@ fn file_of(source: &str) -> (File<'_>, FxHashSet<String>) {
         }
     }
     items.extend(specified);
-    (
-        File {
-            items,
-            ..File::default()
-        },
+    let file = File {
+        items,
+        ..File::default()
+    };
+    Parts {
+        file,
         constants,
-    )
+        variables,
+    }
 }
 
 /// Where the next item may begin: words beyond the block do no harm, they only mention more.

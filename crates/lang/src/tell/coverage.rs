@@ -244,7 +244,10 @@ impl Vacuity<'_> {
         let missed = stmts.iter().position(|stmt| self.map.misses(stmt));
         let (met, missed) = stmts.split_at(missed.unwrap_or(stmts.len()));
         met.iter().for_each(|stmt| self.stmt(stmt));
+        // An operation returns at its end, which stands at its head if no line says so.
+        let ends = |first: &Stmt, last: &Stmt| first.span.start < last.span.start;
         if let [first, ..] = missed
+            && !met.last().is_some_and(|last| ends(first, last))
             && !is_alarm(missed)
             && !matches!(first.kind, StmtKind::Assert(..))
         {

@@ -69,6 +69,18 @@ fn what_no_execution_does_is_warned_about() {
             "var x: int = 0 allows deadlock process { x := 1 } process { await x == 2; x := 3 }",
             &[("W0204", "x == 2"), ("W0201", "x := 3")],
         ),
+        // An operation that never returns: no line says `return`, so none is never reached.
+        (
+            "allows deadlock var x: int = 0
+             op get() { x > 5 |> skip }
+             op set(v: 1..2) { x := v }
+             spec object for 2 clients of 1 operations {
+                 var y: int = 0
+                 op get() { assume y > 5 }
+                 op set(v: 1..2) { y := v }
+             }",
+            &[("W0204", "x > 5")],
+        ),
         (
             "var x: int = 0 process { if x == 1 { assert x > 1 } }",
             &[("W0202", "x == 1"), ("W0205", "assert x > 1")],

@@ -156,6 +156,16 @@ fn other_sites_are_refused() {
     let Some(server) = *SERVER else { return };
     let port = server.port();
     let body = asked(RACE, json!({}));
+    let two = post(
+        server,
+        "/api/search",
+        &[
+            ("origin", &format!("http://{server}")),
+            ("origin", "http://evil.example"),
+        ],
+        &body,
+    );
+    assert_eq!(two.status, 400, "two origins");
     let foreign = [
         ("origin", "http://evil.example".to_owned()),
         ("origin", "null".to_owned()),
@@ -202,7 +212,6 @@ fn large_and_wrong_requests_are_refused() {
         ("options", json!({"solver": "z3"})),
         ("options", json!({"dump-smt": "x"})),
         ("options", json!({"checkpoint": "x"})),
-        ("options", json!({"memory-limit": "lots"})),
         ("file", json!("p.c")),
         ("file", json!("../p.maz")),
         ("command", json!("serve")),
@@ -308,12 +317,18 @@ fn other_machines_need_a_token() {
     let settings = Settings {
         port: 0,
         address: std::net::Ipv4Addr::UNSPECIFIED.into(),
+        hosts: vec!["lab3.example".to_owned()],
         ..Settings::new(command)
     };
     let server = runtime.block_on(Server::bind(settings)).expect("a port");
     let token = server.token().expect("a token").to_owned();
     assert_eq!(token.len(), 32);
-    assert!(server.url().ends_with(&format!("#token={token}")));
+    let port = server.address().port();
+    // What the user is told can be opened.
+    assert_eq!(
+        server.url(),
+        format!("http://127.0.0.1:{port}/#token={token}")
+    );
     let address = SocketAddr::from(([127, 0, 0, 1], server.address().port()));
     runtime.spawn(server.run());
     let given = |token: &str| {
@@ -329,4 +344,227 @@ fn other_machines_need_a_token() {
     assert_eq!(given(&token[1..]), 401);
     assert_eq!(given(&format!("{}x", &token[1..])), 401);
     assert_eq!(given(&token), 200);
+    // Numbers cannot be bent to this machine; names can.
+    let host = |name: &str| get(address, "/", &[("host", name)]).status;
+    for known in [
+        "192.168.7.7:8421",
+        "[fe80::1]:80",
+        "LAB3.example:9",
+        "localhost",
+    ] {
+        assert_eq!(host(known), 200, "{known}");
+    }
+    for foreign in [
+        "evil.example",
+        "lab3.example.evil",
+        "a@127.0.0.1",
+        "",
+        "127.0.0.1.evil:80",
+    ] {
+        assert_eq!(host(foreign), 403, "{foreign}");
+    }
+}
+
+#[test]
+fn sizes_are_read_as_the_command_reads_them() {
+    let Some(server) = *SERVER else { return };
+    let ask = |size: &str| {
+        let body = asked(RACE, json!({"memory-limit": size}));
+        answer(&post(server, "/api/search", &[], &body))
+    };
+    for size in ["1T", "1.5G", "1g", "1GB", "512M"] {
+        assert_eq!(ask(size)["code"], 1, "{size}");
+    }
+    let refused = ask("lots");
+    assert_eq!(refused["code"], 3);
+    assert!(
+        refused["err"]
+            .as_str()
+            .expect("text")
+            .contains("such as 512M")
+    );
+}
+
+#[test]
+fn no_request_raises_the_limit_of_memory() {
+    let Some(command) = command() else {
+        println!("skipped: mazurka missing (cargo build -p mazurka-cli)");
+        return;
+    };
+    let server = start(Settings {
+        port: 0,
+        most_memory: 1 << 20,
+        ..Settings::new(command)
+    });
+    // No process of the command has so little: it is at the limit from the beginning.
+    let source = "var x: int = 0 process p (i in 0..9) { for j in 0..9 { x := x + 1 } }";
+    let options = json!({"memory-limit": "8G", "time-limit": "60s", "keep-going": true});
+    let found = answer(&post(server, "/api/search", &[], &asked(source, options)));
+    assert_eq!(found["code"], 2, "{found}");
+    let told = format!("{}{}", found["out"], found["err"]);
+    assert!(told.contains("memory"), "{told}");
+}
+
+#[test]
+fn connections_that_say_nothing_are_closed() {
+    let Some(server) = *SERVER else { return };
+    let mut idle = std::net::TcpStream::connect(server).expect("a connection");
+    let mut slow = std::net::TcpStream::connect(server).expect("a connection");
+    std::io::Write::write_all(&mut slow, b"GET / HTTP/1.1\r\nhost: ").expect("sent");
+    for stream in [&mut idle, &mut slow] {
+        let patience = Some(Duration::from_secs(60));
+        stream.set_read_timeout(patience).expect("a timeout");
+        let mut all = Vec::new();
+        // The end, or a refusal before it: not an error, which a timeout would be.
+        std::io::Read::read_to_end(stream, &mut all).expect("an end");
+        let said = String::from_utf8_lossy(&all);
+        assert!(all.is_empty() || said.starts_with("HTTP/1.1 4"), "{said}");
+    }
+}
+
+/// A command that starts another process, as a search starts a solver, and waits for it. Both
+/// write their numbers into the folder of the test.
+#[cfg(target_os = "linux")]
+fn command_with_a_solver(folder: &std::path::Path) -> std::path::PathBuf {
+    use std::os::unix::fs::PermissionsExt;
+    let script = format!(
+        "#!/bin/sh\nif [ \"$1\" = flags ]; then echo '{{\"commands\": [{{\"name\": \"check\", \"flags\": []}}]}}'; exit; fi\nsleep 1000 &\necho $! $$ > {0}/new && mv {0}/new {0}/numbers\nwait\n",
+        folder.display()
+    );
+    let path = folder.join("command");
+    std::fs::write(&path, script).expect("a script");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("a mode");
+    path
+}
+
+/// Waits until something is so; a test that waits for ever is ended by its runner.
+#[cfg(target_os = "linux")]
+fn until(mut so: impl FnMut() -> bool) {
+    while !so() {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// The numbers of the processes, when they run.
+#[cfg(target_os = "linux")]
+fn numbers(folder: &std::path::Path) -> Vec<String> {
+    let path = folder.join("numbers");
+    until(|| path.exists());
+    let text = std::fs::read_to_string(path).expect("numbers");
+    text.split_whitespace().map(str::to_owned).collect()
+}
+
+/// Whether a process runs: one that has ended and was not waited for does not.
+#[cfg(target_os = "linux")]
+fn runs(number: &str) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{number}/stat")).unwrap_or_default();
+    let state = status
+        .rsplit(") ")
+        .next()
+        .and_then(|rest| rest.chars().next());
+    state.is_some_and(|state| state != 'Z' && state != 'X')
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn what_a_search_has_started_ends_with_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = start(Settings {
+        port: 0,
+        ..Settings::new(command_with_a_solver(folder.path()))
+    });
+    let body = asked(RACE, json!({}));
+    let head = format!(
+        "POST /api/search HTTP/1.1\r\nhost: {server}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let mut stream = std::net::TcpStream::connect(server).expect("a connection");
+    std::io::Write::write_all(&mut stream, head.as_bytes()).expect("sent");
+    let started = numbers(folder.path());
+    assert!(started.iter().all(|number| runs(number)), "{started:?}");
+    drop(stream);
+    until(|| !started.iter().any(|number| runs(number)));
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn folders_of_searches_are_private() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = start(Settings {
+        port: 0,
+        ..Settings::new(command_with_a_solver(folder.path()))
+    });
+    let asking = std::thread::spawn(move || {
+        let _ended = post(server, "/api/search", &[], &asked(RACE, json!({})));
+    });
+    let started = numbers(folder.path());
+    let place = std::fs::read_link(format!("/proc/{}/cwd", started[1])).expect("a folder");
+    let mode = std::fs::metadata(place)
+        .expect("a folder")
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o777, 0o700);
+    // The command waits for this one alone.
+    let killed = std::process::Command::new("kill").arg(&started[0]).status();
+    assert!(killed.expect("kill").success());
+    asking.join().expect("an answer");
+}
+
+/// The children of a process.
+#[cfg(target_os = "linux")]
+fn children(parent: u32) -> Vec<String> {
+    let threads = std::fs::read_dir(format!("/proc/{parent}/task")).expect("threads");
+    let lists = threads
+        .flatten()
+        .map(|thread| std::fs::read_to_string(thread.path().join("children")).unwrap_or_default());
+    let all: Vec<String> = lists.collect();
+    let numbers = all.iter().flat_map(|list| list.split_whitespace());
+    numbers.map(str::to_owned).collect()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn searches_end_with_the_server() {
+    use std::io::BufRead;
+    use std::process::{Command, Stdio};
+    let Some(command) = command() else {
+        println!("skipped: mazurka missing (cargo build -p mazurka-cli)");
+        return;
+    };
+    for signal in ["-TERM", "-INT", "-KILL"] {
+        let mut server = Command::new(&command)
+            .args(["serve", "--port", "0"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("a server");
+        let mut line = String::new();
+        let out = server.stdout.take().expect("a pipe");
+        std::io::BufReader::new(out)
+            .read_line(&mut line)
+            .expect("a line");
+        let Some(address) = line.trim().strip_prefix("open http://") else {
+            let _ended = server.wait();
+            println!("skipped: mazurka with the feature `serve` missing");
+            return;
+        };
+        let address: SocketAddr = address.trim_end_matches('/').parse().expect("an address");
+        let endless = "var x: int = 0 var y: int = 0 process p (i in 0..9) { for j in 0..9 { x := x + 1; y := x } }";
+        let body = asked(endless, json!({"keep-going": true}));
+        let asking = std::thread::spawn(move || {
+            let _broken = post(address, "/api/search", &[], &body);
+        });
+        let mut found = Vec::new();
+        until(|| {
+            found = children(server.id());
+            !found.is_empty()
+        });
+        let number = server.id().to_string();
+        let sent = Command::new("kill").args([signal, &number]).status();
+        assert!(sent.expect("kill").success());
+        server.wait().expect("an end");
+        until(|| !found.iter().any(|number| runs(number)));
+        asking.join().expect("an end");
+    }
 }

@@ -7,10 +7,11 @@ use super::super::ast::{
     TemporalKind, TypeExpr,
 };
 use super::super::lexer::unescape;
-use super::super::token::Kind;
+use super::super::token::{Kind, word};
 use super::{Parse, Parser};
 use crate::check::hir::{Atomicity, Type};
 use mazurka_core::{Kind as Violation, Kinds};
+use mazurka_diagnostics::Span;
 
 /// So many messages can wait in a channel without a capacity, unless the file says how many.
 const USUAL_LIMIT: u64 = 16;
@@ -104,6 +105,15 @@ impl<'s> Parser<'s> {
             return Some((ObjectKind::SpuriousCond, 2));
         }
         kind(0).map(|(_, kind)| (*kind, 1))
+    }
+
+    /// The word of the language in `chan in[2]`, which would be the declaration of an object but
+    /// for its name.
+    pub(super) fn word_for_object(&self) -> Option<Span> {
+        let text = self.text(self.token().span);
+        let next = self.token_at(self.pos + 1).span;
+        let opens = ObjectKind::ALL.iter().any(|(word, _)| *word == text);
+        (opens && word(self.text(next)) != Kind::Ident).then_some(next)
     }
 
     /// `semaphore s[3] = 1, t = 2`, `cond c, d`, `chan c[..]: int`

@@ -444,6 +444,9 @@ impl<'s> Parser<'s> {
             Kind::TypeName => self.type_before_name("var "),
             Kind::Reserved => self.reserved(),
             Kind::Ident => {
+                if let Some(next) = self.word_for_object() {
+                    return self.word_as_name(next, "the name of what is declared");
+                }
                 let is_item = |kind: Kind| kind.opens_item() || kind == Kind::Lock;
                 // `start := 1` is a statement at the wrong place, whatever its variable is called.
                 let next = self.kind_after(1);

@@ -184,9 +184,12 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Whether what is wrong here was reported by an earlier stage.
+    /// Whether what is wrong here was reported by an earlier stage, or where a word of the
+    /// language was used as a name first.
     fn already_reported(&self, token: Token) -> bool {
-        token.kind == Kind::Bad || (token.span.start == token.span.end && token.kind != Kind::Eof)
+        token.kind == Kind::Bad
+            || (token.span.start == token.span.end && token.kind != Kind::Eof)
+            || self.words_reported.contains(self.text(token.span))
     }
 
     /// Reports that something else was expected here.
