@@ -192,6 +192,11 @@ impl Suite {
         }
         let name = model.name.clone().unwrap_or(name);
         let own = match (&model.verdict, &model.kind) {
+            (Some(verdict), Some(kind)) if verdict.contains(':') => {
+                return Err(format!(
+                    "its kind is told twice: write `verdict = \"{verdict}\"`, or leave `kind = \"{kind}\"` out"
+                ));
+            }
             (Some(verdict), Some(kind)) => Some(format!("{verdict}: {kind}")),
             (None, Some(_)) => return Err("a `kind` needs a `verdict`".to_owned()),
             (verdict, None) => verdict.clone(),
@@ -308,6 +313,11 @@ mod tests {
             "[[model]]\nfile = 'a.maz'\nkind = 'deadlock'",
             "",
             "needs a `verdict`",
+        );
+        wrong(
+            "[[model]]\nfile = 'a.maz'\nverdict = 'violated: deadlock'\nkind = 'deadlock'",
+            "",
+            "told twice",
         );
         let twice = "[[model]]\nfile = 'a.maz'\n[[model]]\nfile = 'a.maz'";
         wrong(twice, "", "two models");

@@ -158,10 +158,21 @@ pub(crate) fn rename(
         true => environment.expand(&document.path, &renamed),
         false => renamed.clone(),
     };
-    let clash = meanings(&names_of(&document.path, &renamed)) != meanings(&document.symbols)
-        || Program::load(&document.path, &text, &[]).is_err();
-    if clash {
+    if meanings(&names_of(&document.path, &renamed)) != meanings(&document.symbols) {
         return Err(format!("`{new}` means something else in this program"));
+    }
+    if let Err(mistakes) = Program::load(&document.path, &text, &[]) {
+        let first = mistakes.first();
+        let file = first.and_then(|mistake| mistake.span.file(&text));
+        return Err(match (first, file) {
+            (Some(mistake), Some(file)) => {
+                format!(
+                    "`{new}` does not fit `{file}`, which is included: {}",
+                    mistake.message
+                )
+            }
+            _ => format!("`{new}` means something else in this program"),
+        });
     }
     let edit = |span| TextEdit::new(document.text.range(span), new.to_owned());
     Ok(spans.into_iter().map(edit).collect())

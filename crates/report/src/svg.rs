@@ -373,3 +373,8 @@ pub(crate) fn escaped(text: &str) -> String {
     }
     result
 }
+
+/// Text as the value of an attribute, whose line breaks readers of XML take for blanks.
+pub(crate) fn attribute(text: &str) -> String {
+    escaped(text).replace('\n', "&#10;")
+}

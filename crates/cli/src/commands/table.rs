@@ -473,6 +473,12 @@ impl TableArgs {
         };
         let methods: Vec<Method> = list.method.iter().map(method).collect::<Result<_, _>>()?;
         let (algorithms, nets) = (named(&list.algorithm)?, named(&list.net)?);
+        if let Some(other) = algorithms.iter().find(|one| !Algorithm::ALL.contains(one)) {
+            let names: Vec<&str> = Algorithm::ALL.iter().map(|one| one.name()).collect();
+            let (other, names) = (other.name(), names.join(", "));
+            let why = format!("a table has no `{other}`, which counts a sample: {names}");
+            return Err(why.into());
+        }
         let reductions = named(&list.por)?;
         refuse_lost_figures(list)?;
         let ways = |properties: &[String]| {

@@ -163,6 +163,13 @@ fn junit_counts_its_cases() {
 }
 
 #[test]
+fn line_breaks_of_messages_stay_in_attributes() {
+    let program = "var x: int = 0 process { assert x == 1, \"one\\ntwo\" }";
+    let said = with_input(&["check", "-", "--format", "junit"], program);
+    assert!(said.out.contains("one&#10;two"), "{}", said.out);
+}
+
+#[test]
 fn covers_are_test_cases() {
     let program = "var x: int = 0 cover x == 2 cover one: x == 1 process { x := 1 }";
     let said = with_input(&["check", "-", "--format", "junit"], program);

@@ -276,3 +276,15 @@ fn a_list_is_given_alone() {
         assert!(said.err.contains(words), "{flags:?}: {said:?}");
     }
 }
+
+#[test]
+fn a_list_counts_no_samples() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let list = folder.path().join("list.toml");
+    let text = "algorithm = [\"random\"]\n[[program]]\nname = \"a\"\nfile = \"a.maz\"\n";
+    std::fs::write(&list, text).expect("a list");
+    std::fs::write(folder.path().join("a.maz"), READERS).expect("a program");
+    let said = mazurka(&["table", list.to_str().expect("a path")]);
+    assert_eq!(said.code, 3, "{said:?}");
+    assert!(said.err.contains("no `random`"), "{said:?}");
+}

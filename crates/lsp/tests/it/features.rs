@@ -310,3 +310,23 @@ class C {
     let hover = client.at("textDocument/hover", &file, &position(4, 5));
     assert!(hover.to_string().contains("writes `C.x`"), "{hover}");
 }
+
+#[test]
+fn a_name_that_an_included_file_uses_is_refused_with_its_file() {
+    let folder = std::env::temp_dir().join(format!("mazurka-lsp-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    std::fs::write(folder.join("lib.maz"), "proc p() { x := 1 }\n").expect("a file");
+    let mut client = Client::new();
+    let file = uri(folder.join("main.maz").to_str().expect("a path"));
+    let text = "var x: int = 0\ninclude \"lib.maz\"\nprocess { p() }\n";
+    assert_eq!(client.open(&file, text), Vec::<Value>::new());
+    let mut params = at(&file, &position(0, 4));
+    params["newName"] = json!("y");
+    let refused = client.try_request("textDocument/rename", params);
+    let message = refused.expect_err("it is refused").message;
+    assert!(
+        message.contains("`lib.maz`") && message.contains("`x` is not declared"),
+        "{message}"
+    );
+    std::fs::remove_dir_all(&folder).expect("removed");
+}

@@ -10,7 +10,7 @@ use mazurka_core::{Kind, Verdict};
 use super::{file_of, scope, shown};
 use crate::replay_command;
 use crate::shell::flags_of;
-use crate::svg::escaped;
+use crate::svg::{attribute, escaped};
 use crate::verdict::title;
 
 /// How a case ended.
@@ -140,7 +140,7 @@ fn suite(file: &str, seconds: f64, cases: &[(String, Outcome)]) -> String {
     let count = |is: fn(&Outcome) -> bool| cases.iter().filter(|(_, one)| is(one)).count();
     let failures = count(|one| matches!(one, Outcome::Failed(_)));
     let errors = count(|one| matches!(one, Outcome::Unknown(_)));
-    let (file, tests) = (escaped(shown(file)), cases.len());
+    let (file, tests) = (attribute(shown(file)), cases.len());
     let counts = format!(r#"tests="{tests}" failures="{failures}" errors="{errors}""#);
     let time = format!(r#"time="{seconds:.3}""#);
     let mut text = format!(
@@ -151,13 +151,13 @@ fn suite(file: &str, seconds: f64, cases: &[(String, Outcome)]) -> String {
     for (name, outcome) in cases {
         let head = format!(
             "    <testcase name=\"{}\" classname=\"{file}\" time=\"0.000\"",
-            escaped(name)
+            attribute(name)
         );
         text += &match outcome {
             Outcome::Passed => format!("{head}/>\n"),
             Outcome::Failed(all) => {
                 let element = |(message, body): &(String, String)| {
-                    let (message, body) = (escaped(message), escaped(body));
+                    let (message, body) = (attribute(message), escaped(body));
                     format!(
                         "      <failure message=\"{message}\" type=\"violated\">{body}</failure>\n"
                     )
@@ -166,7 +166,7 @@ fn suite(file: &str, seconds: f64, cases: &[(String, Outcome)]) -> String {
                 format!("{head}>\n{all}    </testcase>\n")
             }
             Outcome::Unknown(why) => {
-                let short = escaped(why.lines().next().unwrap_or_default());
+                let short = attribute(why.lines().next().unwrap_or_default());
                 let why = escaped(why);
                 format!(
                     "{head}>\n      <error message=\"{short}\" type=\"inconclusive\">{why}</error>\n    </testcase>\n"
