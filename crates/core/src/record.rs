@@ -8,6 +8,7 @@ mod history;
 mod orders;
 mod pictures;
 mod refinement;
+mod sample;
 mod states;
 mod symbolic;
 mod traces;
@@ -23,6 +24,7 @@ pub use history::{HistoryOperation, ObjectRecord};
 pub use orders::{Advice, AdvisedAccess, Orders};
 pub use pictures::{Leaf, Net, NetCondition, NetEvent, Tree, TreeNode, TreeRace};
 pub use refinement::{RefinementAnswer, RefinementRecord};
+pub use sample::{SampleRecord, TraceEstimate};
 pub use states::{GraphEdge, GraphState, StateGraph};
 pub use symbolic::{SymbolicMishap, SymbolicStateRecord, SymbolicStates};
 pub use traces::{ComparedRuns, OtherOrder, PathEvent};
@@ -61,6 +63,9 @@ pub struct Record {
     /// The counts.
     #[serde(flatten)]
     pub counts: Counts,
+    /// How executions were drawn and how much they have seen, if they were drawn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sample: Option<SampleRecord>,
     /// Wall-clock time of the search.
     pub seconds: f64,
     /// What a solver was asked, where values are symbolic.

@@ -149,7 +149,7 @@ fn hex(fingerprint: &Fingerprint) -> Hex {
 fn why(algorithm: Algorithm) -> &'static str {
     match algorithm {
         Algorithm::DporAwake => "without sleep sets its parts would overlap",
-        _ if algorithm.samples() => {
+        _ if algorithm.sample().is_some() => {
             "it draws executions at random, and another --seed draws others"
         }
         _ => "it compares states with each other",
@@ -330,7 +330,11 @@ impl Checkpoint {
         let seen = &found.seen;
         let traces = seen.traces.as_ref().map(|traces| {
             let entry = |(trace, tally): (&Fingerprint, &Tally)| {
-                (hex(trace), tally.deadlocks, tally.broken_ensures)
+                (
+                    hex(trace),
+                    u64::from(tally.deadlocks),
+                    u64::from(tally.broken_ensures),
+                )
             };
             let mut all: Vec<_> = traces.iter().map(entry).collect();
             all.sort_unstable();
@@ -425,8 +429,9 @@ impl Saved {
         let traces = self.traces.as_ref().map(|traces| {
             let entry = |&(trace, deadlocks, broken_ensures): &(Hex, u64, u64)| {
                 let tally = Tally {
-                    deadlocks,
-                    broken_ensures,
+                    deadlocks: deadlocks as u32,
+                    broken_ensures: broken_ensures as u32,
+                    times: 0,
                 };
                 (print(&trace), tally)
             };
@@ -456,6 +461,7 @@ impl Saved {
             broken: Vec::new(),
             elapsed: std::time::Duration::try_from_secs_f64(self.seconds)
                 .map_err(|error| ResumeError::Shape(error.to_string()))?,
+            walks: 0,
             seen: Seen {
                 failed: self.failed.iter().map(print).collect(),
                 observed: self.observed.iter().map(print).collect(),

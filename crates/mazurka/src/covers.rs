@@ -55,10 +55,8 @@ impl Program {
         let violated = record.verdict == Verdict::Violated && !options.keep_going;
         let own = violated.then(|| record.counts.steps.max(LEAST_STEPS));
         // A sample is drawn for each; all other limits are for the whole command.
-        let is_sample = |bound: &Bound| matches!(bound, Bound::Sampled(_));
-        let sampled = record.scope.bounds.iter().any(is_sample);
         for (number, cover) in covers {
-            if sampled {
+            if record.sample.is_some() {
                 account.forget_executions();
             }
             if let Some(bound) = account.over() {

@@ -5,6 +5,7 @@ use mazurka_core::record::ProgramRecord;
 use mazurka_core::{Bound, Fingerprint, Kind, Kinds, ParseScheduleError, Schedule};
 use mazurka_diagnostics::Diagnostic;
 use mazurka_lang::Unknowns;
+use mazurka_memory::Memory;
 use mazurka_smt::Missing;
 
 use crate::Options;
@@ -269,12 +270,17 @@ pub enum Refused {
     NativeObserved,
     /// Executions of native programs under a memory model are not drawn.
     #[error(
-        "under a memory model executions of programs in C and C++ are explored, not drawn: leave out --algorithm"
+        "under a memory model executions of programs in C and C++ are explored, not drawn: take `mazurka check`, or leave out --algorithm or --memory"
     )]
     NativeDrawn,
+    /// A method that draws interleavings alone.
+    #[error(
+        "under --memory {0} executions are drawn by random or pct; {1} draws interleavings: take one of these, or leave out --memory"
+    )]
+    WeakMethod(Memory, &'static str),
     /// A native program has no states to merge.
     #[error(
-        "states of native programs cannot be compared: take --algorithm optimal, source, dpor, sleep, naive, random or pct"
+        "states of native programs cannot be compared: take --algorithm optimal, source, dpor, sleep or naive, or one that draws"
     )]
     NoStates,
     /// An ABS program that has no net.

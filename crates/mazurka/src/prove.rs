@@ -429,6 +429,7 @@ impl Theory<'_> {
             witnesses,
             warnings: Vec::new(),
             coverage: None,
+            sample: None,
             memory: None,
             profile: None,
             explanation: None,

@@ -278,6 +278,7 @@ impl Program {
             witnesses,
             warnings: Vec::new(),
             coverage: None,
+            sample: None,
             memory: None,
             profile: None,
             explanation: None,

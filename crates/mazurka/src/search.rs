@@ -19,13 +19,27 @@
 //! assert_eq!(executions(Algorithm::Optimal), 1);
 //! ```
 //!
-//! Where the space is too large, [`Algorithm::SAMPLING`] draws executions at random, as many as
-//! [`Limits::executions`] says. What they find is certain; that they find nothing means little, so
-//! the verdict is then inconclusive, and its bounds have a [`Bound::Sampled`].
+//! Where the space is too large, [`Program::sample`] draws executions at random, as many as
+//! [`Limits::executions`] says, and stops at the first violation. What it finds is certain; that it
+//! finds nothing means little, so the verdict is then inconclusive, and its bounds have a
+//! [`Bound::Sampled`].
+//!
+//! ```
+//! use mazurka::search::{Method, Sample};
+//! use mazurka::{Options, Program, Verdict, quietly};
+//!
+//! let source = "var x: int = 0  process { x := x + 1 }  process { assert x == 0 }";
+//! let program = Program::load("order.maz", source, &[]).unwrap();
+//! let sample = Sample { method: Method::Pos, seed: 1 };
+//! let record = program.sample(sample, &Options::default(), &mut quietly()).unwrap();
+//! assert_eq!(record.verdict, Verdict::Violated);
+//! // Each of the two orders is as likely as the other.
+//! assert!(record.sample.unwrap().runs < 20);
+//! ```
 
 use std::time::Duration;
 
-use mazurka_core::record::{KindsRecord, OptionsRecord, Record, VERSION, Witness};
+use mazurka_core::record::{KindsRecord, OptionsRecord, Record, SampleRecord, VERSION, Witness};
 use mazurka_core::{Narrator, Semantics, Verdict};
 use mazurka_explore::{Account, Budget, Findings, Goal, Parts, Saver, Search, Workers};
 
@@ -40,9 +54,7 @@ use crate::{Options, Program, Refused, evidence, pick};
 pub use crate::export::{TestCoverage, TestSink};
 pub use crate::tree::TreeTooLarge;
 pub use mazurka_core::{Bound, Fairness, Kind, Kinds, Limits, Scope, StopReason};
-pub use mazurka_explore::{
-    Algorithm, Estimate, Merging, Pct, Progress, RandomWalks, Variant, Watch,
-};
+pub use mazurka_explore::{Algorithm, Estimate, Merging, Method, Progress, Sample, Variant, Watch};
 
 /// A search through the whole space, within the limits of the options.
 pub(crate) fn everything<A>(algorithm: A, options: &Options) -> Search<A> {
@@ -50,6 +62,17 @@ pub(crate) fn everything<A>(algorithm: A, options: &Options) -> Search<A> {
         algorithm,
         limits: options.limits.clone(),
         goal: Goal::Everything,
+    }
+}
+
+/// How executions are drawn, in a record that says nothing of them yet.
+pub(crate) fn drawn_by(sample: Sample) -> SampleRecord {
+    SampleRecord {
+        method: sample.method.name().to_owned(),
+        seed: sample.seed,
+        depth: sample.method.depth().map(|depth| depth as u64),
+        runs: 0,
+        estimate: None,
     }
 }
 
@@ -137,6 +160,15 @@ pub struct Saving<'a> {
     pub every: Duration,
     /// Keeps a checkpoint, in case that the exploration does not come to an orderly end.
     pub save: &'a mut dyn FnMut(Checkpoint),
+}
+
+/// A search with one engine.
+#[derive(Clone, Copy)]
+struct Tour {
+    command: &'static str,
+    algorithm: Algorithm,
+    /// Whether the first violation ends it.
+    stops: bool,
 }
 
 /// What was asked for: the head of a record.
@@ -339,24 +371,54 @@ impl Program {
         options: &Options,
         watch: &mut Watch<'_>,
     ) -> Result<Record, Refused> {
+        let tour = Tour {
+            command: "explore",
+            algorithm,
+            stops: false,
+        };
+        self.explore_by(tour, options, watch)
+    }
+
+    /// Executions drawn at random. The first failure or deadlock ends the sample, unless the
+    /// options say to keep going; if there is none, the verdict is inconclusive.
+    pub fn sample(
+        &self,
+        sample: Sample,
+        options: &Options,
+        watch: &mut Watch<'_>,
+    ) -> Result<Record, Refused> {
+        let tour = Tour {
+            command: "sample",
+            algorithm: Algorithm::Sample(sample),
+            stops: !options.keep_going,
+        };
+        self.explore_by(tour, options, watch)
+    }
+
+    fn explore_by(
+        &self,
+        tour: Tour,
+        options: &Options,
+        watch: &mut Watch<'_>,
+    ) -> Result<Record, Refused> {
         let asked = self.asked(options);
         if let Some(memory) = options.weak_memory() {
             let wanted = Wanted {
-                command: "explore",
+                command: tour.command,
                 memory,
-                draws: algorithm.samples().then_some(algorithm),
+                draws: tour.algorithm.sample(),
             };
             return asked.search_weakly(wanted, options, watch);
         }
         let options = &self.covering(options);
         let mut account = Account::new(Budget::new(&options.limits));
-        let mut record = asked.explore_once(algorithm, options, watch)?;
+        let mut record = asked.explore_once(tour, options, watch)?;
         account.spend(&record.counts);
         asked.look_for_covers(
             &mut record,
             options,
             &mut account,
-            &mut |covering, options| covering.explore_once(algorithm, options, watch),
+            &mut |covering, options| covering.explore_once(tour, options, watch),
         )?;
         record.add_bounds(asked.leaves_out_refinement(options));
         self.remark(&mut record, options);
@@ -365,52 +427,60 @@ impl Program {
 
     fn explore_once(
         &self,
-        algorithm: Algorithm,
+        tour: Tour,
         options: &Options,
         watch: &mut Watch<'_>,
     ) -> Result<Record, Refused> {
         if let Some(program) = self.language.for_all() {
             let asked = Asked {
-                command: "explore",
+                command: tour.command,
                 counted: self.counted_by_explorers(options),
-                algorithm,
-                goal: Goal::Everything,
+                algorithm: tour.algorithm,
+                goal: self.goal_of(tour, options),
                 tests: None,
             };
             return self.search_for_all(program, asked, options, watch);
         }
-        on_any_front!(self.language, front => self.explore_on(front, algorithm, options, watch))
+        on_any_front!(self.language, front => self.explore_on(front, tour, options, watch))
+    }
+
+    fn goal_of(&self, tour: Tour, options: &Options) -> Goal {
+        match tour.stops {
+            true => Goal::Violation(self.counted_by_explorers(options)),
+            false => Goal::Everything,
+        }
     }
 
     fn explore_on<F: Front>(
         &self,
         front: &F,
-        algorithm: Algorithm,
+        tour: Tour,
         options: &Options,
         watch: &mut Watch<'_>,
     ) -> Result<Record, Refused> {
         let options = &options.started();
+        let algorithm = tour.algorithm;
+        let goal = self.goal_of(tour, options);
         let mut machine = front.machine_for_a_search(options);
-        if F::ALONE {
-            if algorithm.compares_states() {
-                return Err(Refused::NoStates);
-            }
-            let search = everything(algorithm, options);
-            let found = search_alone::<F>(&mut machine, &search, watch)?;
-            return Ok(self.explored(algorithm, options, &mut machine, &found));
+        if F::ALONE && algorithm.compares_states() {
+            return Err(Refused::NoStates);
         }
         let workers = Workers {
             count: options.jobs,
             programs: &|| front.machine_for_a_search(options),
         };
-        let found = match algorithm.stateless() {
-            Some(stateless) => everything(stateless, options).share(&workers, watch),
-            None if algorithm.merging().is_some() => {
-                everything(algorithm, options).share_states(&workers, watch)
+        let search = everything(algorithm, options);
+        let found = match (algorithm.stateless(), algorithm.sample()) {
+            _ if F::ALONE => search_alone::<F>(&mut machine, &Search { goal, ..search }, watch)?,
+            (Some(stateless), _) => everything(stateless, options).share(&workers, watch),
+            (None, Some(sample)) => {
+                let drawn = everything(sample, options);
+                Search { goal, ..drawn }.share_walks(&workers, watch)
             }
-            None => everything(algorithm, options).run(&mut machine, watch, &mut ()),
+            (None, None) if algorithm.merging().is_some() => search.share_states(&workers, watch),
+            (None, None) => search.run(&mut machine, watch, &mut ()),
         };
-        Ok(self.explored(algorithm, options, &mut machine, &found))
+        Ok(self.explored_by(tour.command, algorithm, options, (&mut machine, &found)))
     }
 
     /// The same as [`explore`](Program::explore), in parts: if it is broken off, there is a
@@ -481,8 +551,18 @@ impl Program {
         machine: &mut M,
         found: &Findings,
     ) -> Record {
+        self.explored_by("explore", algorithm, options, (machine, found))
+    }
+
+    fn explored_by<M: Narrator + Semantics>(
+        &self,
+        command: &'static str,
+        algorithm: Algorithm,
+        options: &Options,
+        (machine, found): (&mut M, &Findings),
+    ) -> Record {
         let counted = self.counted_by_explorers(options);
-        let head = Head::new("explore", algorithm, options, counted);
+        let head = Head::new(command, algorithm, options, counted);
         let shown = shown(machine, found, head);
         self.record_of(head, found, shown)
     }
@@ -534,6 +614,11 @@ impl Program {
             witnesses,
             warnings: Vec::new(),
             coverage: None,
+            sample: head.algorithm.sample().map(|sample| SampleRecord {
+                runs: found.walks,
+                estimate: found.estimate(),
+                ..drawn_by(sample)
+            }),
             memory: None,
             profile: None,
             explanation: None,
@@ -550,7 +635,10 @@ impl Program {
             record.add_bounds(self.leaves_out_temporal(head.counted));
         }
         record.add_bounds(self.leaves_out_times());
-        if !matches!(head.command, "check" | "explore" | "reach" | "compare") {
+        if !matches!(
+            head.command,
+            "check" | "explore" | "sample" | "reach" | "compare"
+        ) {
             record.add_bounds(self.leaves_out(head.options));
         }
         record

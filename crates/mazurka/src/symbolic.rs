@@ -168,6 +168,7 @@ impl Program {
             witnesses: Vec::new(),
             warnings: Vec::new(),
             coverage: None,
+            sample: None,
             memory: None,
             profile: None,
             explanation: None,

@@ -34,13 +34,16 @@ mod unknowns;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mazurka_core::record::{Binding, Kind, KindsRecord, Record, Run, VERSION, Witness};
+use mazurka_core::record::{
+    Binding, Kind, KindsRecord, Record, Run, SampleRecord, VERSION, Witness,
+};
 use mazurka_core::{Bound, Counts, Kinds, Scope, StopReason, Verdict};
-use mazurka_explore::{Algorithm, Budget, Watch};
+use mazurka_explore::{Budget, Method, Sample, Watch};
 use mazurka_lang::Code;
 
 use crate::replay::{Recording, ReplayProblem};
 use crate::run::{Plan, RunError, RunRecord};
+use crate::search::drawn_by;
 use crate::unknowns::given;
 use crate::{Options, Program, Refused};
 
@@ -87,6 +90,11 @@ impl Program {
             return self.search_native(wanted, options, watch);
         }
         let code = self.weak_code()?;
+        if let Some(Sample { method, .. }) = wanted.draws
+            && matches!(method, Method::Pos | Method::Urw | Method::Surw)
+        {
+            return Err(Refused::WeakMethod(memory, method.name()));
+        }
         let options = &self.covering(options).started();
         let budget = Budget::new(&options.limits);
         let question = self.question(wanted, code, options);
@@ -95,11 +103,16 @@ impl Program {
             true => question.ask_for_all(watch)?,
             false => question.ask(watch)?,
         };
-        let races = answer.races;
+        let (races, runs, estimate) = (answer.races, answer.runs, answer.estimate);
         let outcome = Outcome::new(command, question.counted, answer, budget.elapsed());
         let mut record = self.weak_record(memory, options, outcome);
-        if let Some(draws) = wanted.draws {
-            record.algorithm = draws.to_string();
+        if let Some(sample) = wanted.draws {
+            record.algorithm = sample.to_string();
+            record.sample = Some(SampleRecord {
+                runs,
+                estimate,
+                ..drawn_by(sample)
+            });
         }
         // What is behind a race is not explored, so it is not known to be out of reach.
         let reached = options.reached.clone().filter(|_| !races);
@@ -119,12 +132,13 @@ impl Program {
     /// The kinds of violations that decide, and those of them that end the search.
     fn decisive(&self, command: &str, options: &Options) -> (Kinds, Kinds) {
         let counted = match command {
-            "explore" => self.counted_by_explorers(options),
+            "explore" | "sample" => self.counted_by_explorers(options),
             _ => self.counted(options),
         };
         let counted = counted.without(Kinds::of(&[Kind::Livelock, Kind::Property]));
         let stops = match command {
             "check" if !options.keep_going => Kinds::of(&[Kind::Failure]),
+            "sample" if !options.keep_going => counted,
             "orders" => counted,
             _ => Kinds::NONE,
         };
@@ -225,6 +239,7 @@ impl Program {
             witnesses: outcome.witnesses,
             warnings: Vec::new(),
             coverage: None,
+            sample: None,
             memory: None,
             profile: None,
             explanation: None,
@@ -441,8 +456,8 @@ impl Program {
 pub(crate) struct Wanted {
     pub command: &'static str,
     pub memory: Memory,
-    /// Draw executions by this algorithm, in place of exploring all.
-    pub draws: Option<Algorithm>,
+    /// Draw executions so, in place of exploring all.
+    pub draws: Option<Sample>,
 }
 
 /// What a record says.

@@ -87,6 +87,9 @@ pub(crate) fn advice_for(record: &Record, bound: &Bound) -> String {
         _ => advice(bound),
     };
     match (bound, stateful) {
+        (Bound::Sampled(_), _) if record.command == "sample" => {
+            "draw more (--runs), others (--seed) or in another way (--method); what covers all is `mazurka check`".to_owned()
+        }
         (Bound::Covers, _) if record.command == "explore" => {
             let command = check_command(&record.program);
             format!("explorations with checkpoints do not look for it: `{command}`")

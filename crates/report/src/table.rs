@@ -1,4 +1,4 @@
-//! The counts of `explore`.
+//! The counts of `explore` and `sample`.
 
 use mazurka_core::record::Record;
 use mazurka_core::{StopReason, Verdict};
@@ -67,6 +67,12 @@ pub fn table(record: &Record, view: &View) -> String {
         ),
         ("steps", counts.steps.to_string(), "transitions executed"),
     ];
+    let sample = drawn(record);
+    for (at, (name, number, meaning)) in sample.iter().enumerate() {
+        // What was drawn comes first, what it says of traces below these.
+        let at = if at == 0 { 0 } else { at + 2 };
+        rows.insert(at, (name, number.clone(), meaning));
+    }
     if let Some(states) = counts.states {
         rows.insert(0, ("states", states.to_string(), "different ones"));
     }
@@ -101,6 +107,37 @@ pub fn table(record: &Record, view: &View) -> String {
         text += &profile(pairs, view);
     }
     text
+}
+
+/// What was drawn, and how much of the traces that has seen.
+fn drawn(record: &Record) -> Vec<(&'static str, String, String)> {
+    let Some(sample) = &record.sample else {
+        return Vec::new();
+    };
+    let depth = sample.depth.map(|depth| format!(" --depth {depth}"));
+    let seed = format!("--seed {}{}", sample.seed, depth.unwrap_or_default());
+    let mut rows = vec![("runs", sample.runs.to_string(), format!("drawn, {seed}"))];
+    if let Some(estimate) = &sample.estimate {
+        // Rounded down, so that less than all is never shown as all.
+        let covered = (1000.0 * estimate.covered()).floor() / 10.0;
+        let once = estimate.once;
+        let met = match once {
+            0 => "every trace that was met was met again".to_owned(),
+            1 => "1 trace was met only once".to_owned(),
+            _ => format!("{once} traces were met only once"),
+        };
+        rows.push((
+            "covered",
+            format!("{covered:.1}%"),
+            format!("estimated chance that the next execution is of a trace met before; {met}"),
+        ));
+        rows.push((
+            "estimated",
+            estimate.at_least.to_string(),
+            "traces at least, by a rough estimate".to_owned(),
+        ));
+    }
+    rows
 }
 
 /// Whether a bound has kept something from being explored, so that there may be more.

@@ -45,6 +45,7 @@ pub(crate) fn record(outcome: Verdict, bounds: Vec<Bound>, witnesses: Vec<Witnes
         witnesses,
         warnings: Vec::new(),
         coverage: None,
+        sample: None,
         memory: None,
         profile: None,
         explanation: None,

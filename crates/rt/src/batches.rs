@@ -3,26 +3,21 @@
 //! What is drawn must not depend on the number of workers, so it is divided into batches, each with
 //! a seed of its own. The failure that counts is that of the first batch that has one.
 //!
-//! How much a sample has covered is estimated by Good, "The Population Frequencies of Species and
-//! the Estimation of Population Parameters", Biometrika 40, 1953: the chance that the next
-//! execution is one that was not met before is about N₁/N, where N is the number of executions
-//! drawn and N₁ that of those that were met once. It says nothing about executions that are
-//! improbable, and these may be the ones with the mistake.
+//! How much a sample has covered is estimated from how often each execution was met
+//! (`core/src/record/sample.rs`).
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use mazurka_core::{Execution, Fingerprint, Random, TraceHasher};
-use mazurka_explore::Observer;
+use mazurka_core::record::TraceEstimate;
+use mazurka_core::{Execution, Fingerprint, TraceHasher};
+use mazurka_explore::{BATCH, Observer, batch_seed};
 use rustc_hash::FxHashMap;
 
 use crate::builder::{Builder, Summary};
 use crate::simulate::Simulator;
-
-/// Executions of a batch.
-const BATCH: u64 = 1000;
 
 /// So many different executions are told apart.
 const MOST_MET: usize = 1 << 20;
@@ -69,10 +64,12 @@ impl Met {
     }
 
     fn coverage(&self) -> Option<Coverage> {
-        let once = self.times.values().filter(|times| **times == 1).count();
-        (self.executions > 0 && !self.full).then(|| Coverage {
-            different: self.times.len() as u64,
-            unseen: once as f64 / self.executions as f64,
+        let times = self.times.values().map(|&times| u64::from(times));
+        let estimate = TraceEstimate::of(times).filter(|_| !self.full)?;
+        Some(Coverage {
+            different: estimate.different,
+            unseen: estimate.unseen,
+            at_least: estimate.at_least,
         })
     }
 }
@@ -109,8 +106,11 @@ impl Observer<Simulator> for Met {
 pub struct Coverage {
     /// The number of executions drawn that are really different.
     pub different: u64,
-    /// The estimated chance that the next execution is one that was not met before.
+    /// The estimated chance that the next execution is one that was not met before (Good and
+    /// Turing).
     pub unseen: f64,
+    /// The estimated least number of different executions that there are (Chao).
+    pub at_least: u64,
 }
 
 impl Summary {
@@ -218,11 +218,7 @@ impl Builder {
     fn batch(&self, number: u64, size: u64, most: u64) -> Batch {
         let before = number * size;
         Batch {
-            // The first has the seed itself.
-            seed: match number {
-                0 => self.seed,
-                _ => Random::new(self.seed.wrapping_add(number)).next(),
-            },
+            seed: batch_seed(self.seed, number),
             executions: size.min(most - before),
             before,
         }
@@ -252,6 +248,7 @@ mod tests {
         let expected = Coverage {
             different: 3,
             unseen: 0.2,
+            at_least: 3,
         };
         assert_eq!(met.coverage(), Some(expected));
         assert_eq!(Met::default().coverage(), None);

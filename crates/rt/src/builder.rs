@@ -468,7 +468,10 @@ impl fmt::Display for Summary {
             f.write_str("complete")?;
         } else if self.random {
             f.write_str("drawn at random: not complete")?;
-            if let Some(Coverage { different, unseen }) = self.coverage() {
+            if let Some(Coverage {
+                different, unseen, ..
+            }) = self.coverage()
+            {
                 let percent = (100.0 * unseen).round();
                 write!(
                     f,

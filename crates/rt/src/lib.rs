@@ -27,7 +27,7 @@
 //! as the same if they differ only in the order of independent steps. A panic, a deadlock or a data
 //! race (on a [`cell::UnsafeCell`]) in any of them fails the test. The message shows the shortest
 //! run with the failure, step by step, and a schedule for [`replay`]. [`assert_deterministic()`]
-//! compares results; [`check_random()`] and [`check_pct()`] are for programs too large to exhaust;
+//! compares results; [`check_random()`], [`check_pct()`] and [`check_pos()`] are for programs too large to exhaust;
 //! [`Builder`] sets bounds.
 //!
 //! The feature `symbolic` adds `input`, an unknown value: code is then tested over schedules and
@@ -118,7 +118,7 @@ pub use mazurka_explore::Stateless as Algorithm;
 pub use mazurka_memory::Memory;
 pub use mazurka_rt_macros::test;
 pub use object::{Checked, Object, clients};
-pub use sample::{check_pct, check_random};
+pub use sample::{check_pct, check_pos, check_random, check_surw, check_urw};
 #[cfg(feature = "symbolic")]
 pub use symbolic::{Integer, Scalar, Symbolic, input, input_in};
 pub use weak::{OrderingPlace, Orderings, orderings};

@@ -127,6 +127,7 @@ pub(crate) fn record(report: &Report, executions: u64, about: &About) -> Record 
         stronger: Vec::new(),
         warnings: Vec::new(),
         coverage: None,
+        sample: None,
         memory: None,
         profile: None,
     }

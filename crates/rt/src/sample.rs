@@ -1,5 +1,5 @@
-//! Schedules drawn at random, for programs too large to explore: explore's walks, evenly
-//! (`explore/src/algorithms/random.rs`) or by priorities (`pct.rs` there).
+//! Schedules drawn at random, for programs too large to explore: explore's walks, by one of its
+//! methods (`explore/src/algorithms/method.rs`).
 //!
 //! A thread that spins is suspended (spin.rs), so a thread of high priority cannot starve the one
 //! it waits for. All cores draw (batches.rs).
@@ -13,7 +13,8 @@ use std::time::Instant;
 
 use mazurka_core::{Bound, Execution, Kinds, Limits, Random, Schedule, StopReason};
 use mazurka_explore::{
-    Findings, Goal, Picker, Priorities, Search, Uniform, Violation, WalkOn, Walks,
+    ByLength, Findings, Goal, Method, Picker, Priorities, Search, Selective, StepPriorities,
+    Uniform, Violation, WalkOn, Walks,
 };
 
 use mazurka_memory::Drawing;
@@ -25,7 +26,7 @@ use crate::check::{Orders, WeakOrder, fail, persevere};
 use crate::report;
 use crate::simulate::Simulator;
 use crate::verdict::at_caller;
-use crate::weak::Way;
+use crate::weak::{Refused, Way};
 
 /// Runs a closure under `executions` random schedules.
 ///
@@ -60,6 +61,57 @@ where
     Builder::new().check_pct(f, executions, depth);
 }
 
+/// Runs a closure under `executions` schedules with random priorities of steps, which are drawn
+/// again where steps conflict (POS).
+///
+/// ```
+/// use mazurka_rt::{check_pos, thread};
+///
+/// check_pos(|| thread::spawn(|| ()).join().unwrap(), 10);
+/// ```
+#[track_caller]
+pub fn check_pos<F, R>(f: F, executions: u64)
+where
+    F: Fn() -> R + Send + Sync + 'static,
+    R: Termination,
+{
+    Builder::new().check_pos(f, executions);
+}
+
+/// Runs a closure under `executions` random schedules, in which a thread is the more likely the more
+/// steps it has left (URW): all are equally likely if threads do not wait and always have the same
+/// number of steps.
+///
+/// ```
+/// use mazurka_rt::{check_urw, thread};
+///
+/// check_urw(|| thread::spawn(|| ()).join().unwrap(), 10);
+/// ```
+#[track_caller]
+pub fn check_urw<F, R>(f: F, executions: u64)
+where
+    F: Fn() -> R + Send + Sync + 'static,
+    R: Termination,
+{
+    Builder::new().check_urw(f, executions);
+}
+
+/// The same for the steps that touch one object, which is drawn for each execution (SURW).
+///
+/// ```
+/// use mazurka_rt::{check_surw, thread};
+///
+/// check_surw(|| thread::spawn(|| ()).join().unwrap(), 10);
+/// ```
+#[track_caller]
+pub fn check_surw<F, R>(f: F, executions: u64)
+where
+    F: Fn() -> R + Send + Sync + 'static,
+    R: Termination,
+{
+    Builder::new().check_surw(f, executions);
+}
+
 impl Builder {
     /// Runs a closure under random schedules; see [`check_random()`].
     #[track_caller]
@@ -68,7 +120,7 @@ impl Builder {
         F: Fn() -> R + Send + Sync + 'static,
         R: Termination,
     {
-        self.sample(f, executions, Uniform, None)
+        self.sample(f, executions, Uniform, Method::Random)
     }
 
     /// Runs a closure under schedules with random priorities; see [`check_pct()`].
@@ -78,7 +130,38 @@ impl Builder {
         F: Fn() -> R + Send + Sync + 'static,
         R: Termination,
     {
-        self.sample(f, executions, Priorities::new(depth), Some(depth))
+        let method = Method::Pct { depth };
+        self.sample(f, executions, Priorities::new(depth), method)
+    }
+
+    /// Runs a closure under schedules with random priorities of steps; see [`check_pos()`].
+    #[track_caller]
+    pub fn check_pos<F, R>(&self, f: F, executions: u64) -> Summary
+    where
+        F: Fn() -> R + Send + Sync + 'static,
+        R: Termination,
+    {
+        self.sample(f, executions, StepPriorities::default(), Method::Pos)
+    }
+
+    /// Runs a closure under schedules by the steps that threads have left; see [`check_urw()`].
+    #[track_caller]
+    pub fn check_urw<F, R>(&self, f: F, executions: u64) -> Summary
+    where
+        F: Fn() -> R + Send + Sync + 'static,
+        R: Termination,
+    {
+        self.sample(f, executions, ByLength::default(), Method::Urw)
+    }
+
+    /// Runs a closure under schedules by the steps that touch an object; see [`check_surw()`].
+    #[track_caller]
+    pub fn check_surw<F, R>(&self, f: F, executions: u64) -> Summary
+    where
+        F: Fn() -> R + Send + Sync + 'static,
+        R: Termination,
+    {
+        self.sample(f, executions, Selective::default(), Method::Surw)
     }
 
     #[track_caller]
@@ -86,8 +169,8 @@ impl Builder {
         &self,
         f: F,
         executions: u64,
-        picker: impl Picker + Clone + Sync,
-        depth: Option<usize>,
+        picker: impl Picker<Simulator> + Clone + Sync,
+        method: Method,
     ) -> Summary
     where
         F: Fn() -> R + Send + Sync + 'static,
@@ -120,9 +203,15 @@ impl Builder {
                 },
                 |this, memory| {
                     let random = Random::new(this.seed);
-                    let drawn = match depth {
-                        None => Drawing::from(random),
-                        Some(depth) => Drawing::by_priorities(random, depth),
+                    let drawn = match method {
+                        Method::Random => Drawing::from(random),
+                        Method::Pct { depth } => Drawing::by_priorities(random, depth),
+                        Method::Pos | Method::Urw | Method::Surw => {
+                            return Err(Refused(format!(
+                                "{} draws interleavings; check_random and check_pct draw under a memory model",
+                                method.name()
+                            )));
+                        }
                     };
                     let way = Way {
                         random: Some(drawn),
@@ -147,7 +236,7 @@ impl Builder {
         &self,
         body: Rc<dyn Fn()>,
         most: u64,
-        picker: impl Picker,
+        picker: impl Picker<Simulator> + Clone,
         (orders, about): (&Orders, &report::About),
     ) -> Result<Summary, WeakOrder> {
         let mut simulator = self.simulator(body);
@@ -186,7 +275,7 @@ impl Builder {
 
     /// Makes the walks. If something is learned that should have been known from the start, the
     /// next walk begins in place of the current one.
-    fn walk<L: Picker>(
+    fn walk<L: Picker<Simulator> + Clone>(
         &self,
         simulator: &mut Simulator,
         walks: &mut Walks<L>,

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::scheduler::{
     DfsScheduler, PctScheduler, Plan, RandomScheduler, ReplayScheduler, Scheduler,
+    UrwRandomScheduler,
 };
 
 /// Settings of a search.
@@ -117,6 +118,10 @@ where
             builder.seed = seed.unwrap_or(builder.seed);
             builder.check_random(f, *executions as u64)
         }
+        Plan::Urw(seed, executions) => {
+            builder.seed = seed.unwrap_or(builder.seed);
+            builder.check_urw(f, *executions as u64)
+        }
         Plan::Priorities(seed, depth, executions) => {
             builder.seed = seed.unwrap_or(builder.seed);
             builder.check_pct(f, *executions as u64, *depth)
@@ -204,13 +209,13 @@ where
     Runner::new(scheduler, Config::default()).run(f);
 }
 
-/// Runs a closure under random schedules, as [`check_random`].
+/// Runs a closure under random schedules, by the steps that threads have left.
 #[track_caller]
 pub fn check_urw<F>(f: F, iterations: usize)
 where
     F: Fn() + Send + Sync + 'static,
 {
-    check_random(f, iterations);
+    Runner::new(UrwRandomScheduler::new(iterations), Config::default()).run(f);
 }
 
 /// Runs a closure under schedules with random priorities.

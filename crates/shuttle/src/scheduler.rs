@@ -8,6 +8,8 @@ pub enum Plan {
     Everything(Option<usize>),
     /// So many random executions, from a seed.
     Random(Option<u64>, usize),
+    /// The same, by the steps that threads have left.
+    Urw(Option<u64>, usize),
     /// The same with priorities, for bugs of a depth.
     Priorities(Option<u64>, usize, usize),
     /// One schedule.
@@ -47,7 +49,7 @@ schedulers! {
     DfsScheduler;
     /// Draws each next thread.
     RandomScheduler;
-    /// The same as [`RandomScheduler`].
+    /// Draws each next thread, by the steps that threads have left.
     UrwRandomScheduler;
     /// Draws priorities of threads.
     PctScheduler;
@@ -83,12 +85,12 @@ impl RandomScheduler {
 impl UrwRandomScheduler {
     /// Runs so many executions.
     pub fn new(max_iterations: usize) -> Self {
-        Self(Plan::Random(None, max_iterations))
+        Self(Plan::Urw(None, max_iterations))
     }
 
     /// The same from a seed.
     pub fn new_from_seed(seed: u64, max_iterations: usize) -> Self {
-        Self(Plan::Random(Some(seed), max_iterations))
+        Self(Plan::Urw(Some(seed), max_iterations))
     }
 }
 

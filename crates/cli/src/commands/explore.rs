@@ -6,14 +6,13 @@ use std::time::Duration;
 use clap::Args;
 use mazurka::checkpoint::Checkpoint;
 use mazurka::record::Record;
-use mazurka::search::{
-    Fairness, Kinds, Merging, Pct, RandomWalks, Saving, TestCoverage, TestSink, Variant,
-};
+use mazurka::search::{Fairness, Kinds, Merging, Saving, TestCoverage, TestSink, Variant};
 use mazurka::weak::Memory;
 use mazurka::{Algorithm, Bound, Options, Program};
 use mazurka_report::Figure;
 
 use super::check_certificate::certify;
+use super::sample::SamplingArgs;
 use super::{Refusal, into_folder, jobs, view};
 use crate::args::{EXIT_CODES, FairnessArgs, MemoryArgs, OutputArgs, SearchArgs, algorithm};
 use crate::diagnose::WarningArgs;
@@ -53,7 +52,7 @@ const ABOUT_ALL_FORMATS: &str = "Text for people, the record for programs, a pic
   mazurka explore readers.maz --algorithm naive --set N=3
   mazurka explore readers.maz --algorithm stateful --format json
   mazurka explore buffer.maz --algorithm context --no-guide
-  mazurka explore huge.maz --algorithm pct --seed 7 --max-executions 5000
+  mazurka explore huge.maz --algorithm pos --seed 7 --max-executions 5000
   mazurka explore readers.maz --set N=2 --format svg > readers.svg
   mazurka explore readers.maz --algorithm stateful --format svg > states.svg
   mazurka explore large.maz --checkpoint later.json --time-limit 1h
@@ -81,10 +80,13 @@ pub(crate) struct ExploreArgs {
     no_sleep: bool,
     #[command(flatten)]
     stateful: StatefulArgs,
-    #[command(flatten)]
+    #[command(
+        flatten,
+        next_help_heading = "To draw executions (--max-executions: how many)"
+    )]
     sampling: SamplingArgs,
     /// Workers that explore at the same time (the cores unless given); they change no result.
-    /// `context`, `random` and `pct` have one, and `stateful` where it looks at cycles
+    /// `context` has one, and `stateful` where it looks at cycles
     #[arg(long, short, value_name = "N", value_parser = values::count)]
     jobs: Option<u64>,
     /// If the search is broken off by Ctrl-C or a limit, save here what is needed to go on; and now
@@ -152,19 +154,6 @@ struct StatefulArgs {
     bitstate: Option<u64>,
 }
 
-/// What executions to draw.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "With --algorithm random or pct (--max-executions: how many)")]
-struct SamplingArgs {
-    /// Draws others for another number, and the same for the same [default: 0]
-    #[arg(long, value_name = "N")]
-    seed: Option<u64>,
-    /// For pct: how many things must happen in a certain order for a bug that is to be found
-    /// [default: 3]
-    #[arg(long, value_name = "N", value_parser = values::count)]
-    depth: Option<u64>,
-}
-
 impl ExploreArgs {
     /// What the engine of execution graphs does not have.
     fn refuse_under_a_weak_model(&self) -> Result<(), Refusal> {
@@ -172,7 +161,7 @@ impl ExploreArgs {
         let Some(memory) = weak else {
             return Ok(());
         };
-        let offered = self.algorithm == Algorithm::Optimal || self.algorithm.samples();
+        let offered = self.algorithm == Algorithm::Optimal || self.algorithm.sample().is_some();
         let others = [
             (!offered, "--algorithm"),
             (self.checkpoint.is_some(), "--checkpoint"),
@@ -213,7 +202,6 @@ impl ExploreArgs {
             wakeup,
             paper,
         } = self.context;
-        let SamplingArgs { seed, depth } = self.sampling;
         let engine = self.algorithm;
         if !matches!(engine, Algorithm::Context(_))
             && (no_anticipate || no_guide || wakeup || paper)
@@ -225,16 +213,6 @@ impl ExploreArgs {
         if engine != Algorithm::Dpor && self.no_sleep {
             return Err(format!(
                 "--no-sleep is for --algorithm dpor, not {engine}: the others need their sleep sets or have none"
-            ));
-        }
-        if !engine.samples() && seed.is_some() {
-            return Err(format!(
-                "--seed is for --algorithm random and pct, not {engine}"
-            ));
-        }
-        if !matches!(engine, Algorithm::Pct(_)) && depth.is_some() {
-            return Err(format!(
-                "--depth is for --algorithm pct, not {engine}; --max-depth limits the steps of an execution"
             ));
         }
         let StatefulArgs {
@@ -251,6 +229,7 @@ impl ExploreArgs {
                 "--fairness is for --algorithm stateful, which looks at runs without an end, not {engine}"
             ));
         }
+        let engine = self.sampling.applied("--algorithm", engine)?;
         Ok(match engine {
             Algorithm::Dpor if self.no_sleep => Algorithm::DporAwake,
             Algorithm::Stateful if no_reduction || bitstate.is_some() => {
@@ -265,13 +244,6 @@ impl ExploreArgs {
                 paper,
                 wakeup,
                 ..best
-            }),
-            Algorithm::Random(first) => Algorithm::Random(RandomWalks {
-                seed: seed.unwrap_or(first.seed),
-            }),
-            Algorithm::Pct(first) => Algorithm::Pct(Pct {
-                seed: seed.unwrap_or(first.seed),
-                depth: depth.map_or(first.depth, |depth| depth as usize),
             }),
             other => other,
         })

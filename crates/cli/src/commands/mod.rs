@@ -34,6 +34,7 @@ mod reach;
 mod repair;
 mod replay;
 mod run;
+mod sample;
 #[cfg(all(feature = "serve", not(target_family = "wasm")))]
 mod serve;
 mod show_record;
@@ -103,6 +104,7 @@ pub(crate) struct Cli {
 enum Command {
     Check(check::CheckArgs),
     Explore(explore::ExploreArgs),
+    Sample(sample::SampleArgs),
     Unfold(unfold::UnfoldArgs),
     #[cfg(not(target_family = "wasm"))]
     Reach(reach::ReachArgs),
@@ -166,6 +168,7 @@ pub(crate) fn execute(cli: &Cli) -> Exit {
     let done = match &cli.command {
         Command::Check(args) => check::check(args),
         Command::Explore(args) => explore::explore(args),
+        Command::Sample(args) => sample::sample(args),
         Command::Unfold(args) => unfold::unfold(args),
         #[cfg(not(target_family = "wasm"))]
         Command::Reach(args) => reach::reach(args),
@@ -269,6 +272,7 @@ impl Command {
         Some(match self {
             Command::Check(args) => &args.output,
             Command::Explore(args) => &args.output,
+            Command::Sample(args) => &args.output,
             Command::Unfold(args) => &args.output,
             #[cfg(not(target_family = "wasm"))]
             Command::Reach(args) => &args.output,

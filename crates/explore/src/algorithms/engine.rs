@@ -14,10 +14,9 @@ use crate::algorithms::dpor::{Dpor, DporAwake};
 use crate::algorithms::graph::Looks;
 use crate::algorithms::livelock::livelock;
 use crate::algorithms::map::Map;
+use crate::algorithms::method::{Method, Sample};
 use crate::algorithms::naive::Naive;
 use crate::algorithms::optimal::Optimal;
-use crate::algorithms::pct::Pct;
-use crate::algorithms::random::RandomWalks;
 use crate::algorithms::sleep::Sleep;
 use crate::algorithms::source::Source;
 use crate::algorithms::stateful::{Stateful, Visits};
@@ -57,10 +56,8 @@ pub enum Algorithm {
     Stateful,
     /// Each state once, kept or reduced in another way.
     StatefulAs(Merging),
-    /// Some executions, drawn evenly.
-    Random(RandomWalks),
-    /// Some executions, drawn by priorities.
-    Pct(Pct),
+    /// Some executions, drawn at random.
+    Sample(Sample),
 }
 
 impl Algorithm {
@@ -76,10 +73,16 @@ impl Algorithm {
     ];
 
     /// The algorithms that sample executions, with the first seed.
-    pub const SAMPLING: &[Algorithm] = &[
-        Algorithm::Random(RandomWalks::FIRST),
-        Algorithm::Pct(Pct::FIRST),
-    ];
+    pub const SAMPLING: &[Algorithm] = &{
+        let mut all = [Algorithm::Naive; Method::ALL.len()];
+        let mut at = 0;
+        while at < all.len() {
+            let method = Method::ALL[at];
+            all[at] = Algorithm::Sample(Sample { method, seed: 0 });
+            at += 1;
+        }
+        all
+    };
 
     /// Context-sensitive exploration with both optimisations.
     pub const CONTEXT: Algorithm = Algorithm::Context(Variant::BEST);
@@ -94,8 +97,7 @@ impl Algorithm {
             Algorithm::Optimal => "optimal",
             Algorithm::Context(_) => "context",
             Algorithm::Stateful | Algorithm::StatefulAs(_) => "stateful",
-            Algorithm::Random(_) => "random",
-            Algorithm::Pct(_) => "pct",
+            Algorithm::Sample(sample) => sample.method.name(),
         }
     }
 }
@@ -113,7 +115,7 @@ impl Algorithm {
             // In parts it would meet more: what sleeps in a part is explored in another one.
             Algorithm::DporAwake => None,
             Algorithm::Context(_) | Algorithm::Stateful | Algorithm::StatefulAs(_) => None,
-            Algorithm::Random(_) | Algorithm::Pct(_) => None,
+            Algorithm::Sample(_) => None,
         }
     }
 
@@ -137,9 +139,19 @@ impl Algorithm {
         }
     }
 
-    /// Whether it only draws some executions, so that it verifies nothing.
-    pub fn samples(self) -> bool {
-        matches!(self, Algorithm::Random(_) | Algorithm::Pct(_))
+    /// How it draws executions, if it does. Then it verifies nothing.
+    ///
+    /// ```
+    /// use mazurka_explore::{Algorithm, Method};
+    /// let drawn = "pos".parse::<Algorithm>().unwrap().sample().unwrap();
+    /// assert_eq!((drawn.method, drawn.seed), (Method::Pos, 0));
+    /// assert_eq!(Algorithm::Optimal.sample(), None);
+    /// ```
+    pub fn sample(self) -> Option<Sample> {
+        match self {
+            Algorithm::Sample(sample) => Some(sample),
+            _ => None,
+        }
     }
 
     /// Returns a description in a few words.
@@ -155,8 +167,7 @@ impl Algorithm {
             Algorithm::Stateful | Algorithm::StatefulAs(_) => {
                 "each state once (fingerprints); finds livelocks, decides temporal properties"
             }
-            Algorithm::Random(_) => "some executions, drawn evenly; verifies nothing",
-            Algorithm::Pct(_) => "some executions, drawn by priorities; verifies nothing",
+            Algorithm::Sample(sample) => sample.method.summary(),
         }
     }
 }
@@ -267,6 +278,9 @@ impl std::fmt::Display for Stateless {
 
 impl std::fmt::Display for Algorithm {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if let Algorithm::Sample(sample) = self {
+            return sample.fmt(f);
+        }
         f.write_str(self.name())?;
         match self {
             Algorithm::DporAwake => f.write_str(" --no-sleep"),
@@ -277,26 +291,8 @@ impl std::fmt::Display for Algorithm {
                 }
                 bits.map_or(Ok(()), |bytes| write!(f, " --bitstate {bytes}"))
             }
-            Algorithm::Random(RandomWalks { seed }) => in_name(f, "seed", *seed, 0),
-            Algorithm::Pct(Pct { seed, depth }) => {
-                in_name(f, "seed", *seed, Pct::FIRST.seed)?;
-                in_name(f, "depth", *depth as u64, Pct::FIRST.depth as u64)
-            }
             _ => Ok(()),
         }
-    }
-}
-
-/// Writes a flag into a name, unless it has its default value.
-fn in_name(
-    f: &mut std::fmt::Formatter<'_>,
-    flag: &str,
-    value: u64,
-    default: u64,
-) -> std::fmt::Result {
-    match value == default {
-        true => Ok(()),
-        false => write!(f, " --{flag} {value}"),
     }
 }
 
@@ -414,8 +410,7 @@ impl<E: Semantics> Engine<E> for Algorithm {
             Algorithm::Context(variant) => in_context(session, variant),
             Algorithm::Stateful => each_state(session, Merging::default()),
             Algorithm::StatefulAs(merging) => each_state(session, merging),
-            Algorithm::Random(walks) => walks.search(session),
-            Algorithm::Pct(pct) => pct.search(session),
+            Algorithm::Sample(sample) => sample.search(session),
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Their common parts are here too: the states on the current path with all their ready processes
 //! (`branches`) or with their sleep sets (`path`), the search that reverses races (`reducing`),
-//! random walks (`sample`), and the graph of states in which livelocks and violations of temporal
+//! random walks (`sample`) and their names (`method`), and the graph of states in which livelocks and violations of temporal
 //! properties are searched (`graph`, `map`).
 
 pub(crate) mod bounded;
@@ -15,11 +15,13 @@ pub(crate) mod graph;
 pub(crate) mod livelock;
 pub(crate) mod map;
 pub(crate) mod meter;
+pub(crate) mod method;
 pub(crate) mod naive;
 pub(crate) mod nearest;
 pub(crate) mod optimal;
 pub(crate) mod path;
 pub(crate) mod pct;
+pub(crate) mod pos;
 pub(crate) mod preempt;
 pub(crate) mod random;
 pub(crate) mod reducing;
@@ -29,4 +31,6 @@ pub(crate) mod sleep;
 pub(crate) mod source;
 pub(crate) mod stateful;
 pub(crate) mod stubborn;
+pub(crate) mod surw;
 pub(crate) mod temporal;
+pub(crate) mod urw;

@@ -10,7 +10,7 @@
 //! |---|---|
 //! | n | the processes that were ready in the run |
 //! | k | the steps of the longest run so far |
-//! | d | [`Pct::depth`] |
+//! | d | `depth` |
 //! | priorities d … d+n-1 | random numbers above d, given when a process is first ready |
 //! | priority change points k₁ … k_{d-1} | `changes` |
 //! | priority i after change point kᵢ | `at + 1` |
@@ -28,32 +28,7 @@
 
 use mazurka_core::{Execution, ProcessId, Random};
 
-use super::sample::{Picker, sample};
-use crate::drive::findings::Findings;
-use crate::drive::search::{Engine, Session};
-
-/// Runs a program under schedules with random priorities.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Pct {
-    /// Names the walks.
-    pub seed: u64,
-    /// How many things must happen in a certain order for a bug that is to be found.
-    pub depth: usize,
-}
-
-impl Pct {
-    /// Those of the first seed, for the depth that most bugs of the paper's evaluation need at
-    /// most.
-    pub const FIRST: Self = Self { seed: 0, depth: 3 };
-}
-
-impl<E: Execution> Engine<E> for Pct {
-    type Found = Findings;
-
-    fn search(&self, session: Session<'_, '_, E>) -> Findings {
-        sample(session, Priorities::new(self.depth), self.seed)
-    }
-}
+use super::sample::Picker;
 
 /// The ready process with the highest priority.
 #[derive(Clone, Debug)]
@@ -77,7 +52,7 @@ impl Priorities {
     }
 }
 
-impl Picker for Priorities {
+impl<E: Execution> Picker<E> for Priorities {
     fn begin(&mut self, random: &mut Random) {
         self.of.clear();
         self.changes.clear();
@@ -86,7 +61,8 @@ impl Picker for Priorities {
         }
     }
 
-    fn pick(&mut self, ready: &[ProcessId], step: u64, random: &mut Random) -> ProcessId {
+    fn pick(&mut self, ready: &[ProcessId], program: &E, random: &mut Random) -> ProcessId {
+        let step = program.events().len() as u64;
         self.longest = self.longest.max(step + 1);
         for process in ready {
             if self.of.len() <= process.index() {

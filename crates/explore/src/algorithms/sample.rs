@@ -1,16 +1,20 @@
 //! Walks through a program by chance: what the algorithms that sample share.
 //!
-//! No paper here: `random` and `pct` each name theirs. A walk is one run from the initial state to
-//! its end. A [`Picker`] draws which process goes on, and what a `choose` gives is drawn evenly.
-//! What it can give shows only in the step, so the step is made again with the value that was
-//! drawn.
+//! No paper here: the methods name theirs (`random`, `pct`, `pos`, `urw`, `surw`). A walk is one run
+//! from the initial state to its end. A [`Picker`] draws which process goes on, and what a `choose`
+//! gives is drawn evenly. What it can give shows only in the step, so the step is made again with
+//! the value that was drawn.
+//!
+//! The walks of a seed are made in batches of [`BATCH`]. Each has a seed of its own, and starts with
+//! a picker that has learned nothing. So batches can be made in any order, by several workers
+//! (`drive/batches`), and what is drawn is the same.
 //!
 //! Walks cover nothing for certain, so a search that makes them is never complete: its bounds have
-//! a [`Bound::Sampled`].
+//! a [`Bound::Sampled`](mazurka_core::Bound::Sampled).
 
 use std::cell::RefCell;
 
-use mazurka_core::{Bound, Event, Execution, Limits, ProcessId, Random, Status, StopReason};
+use mazurka_core::{Event, Execution, Limits, ProcessId, Random, Status, StopReason};
 
 use crate::drive::driver::{End, Policy};
 use crate::drive::findings::Findings;
@@ -19,13 +23,31 @@ use crate::drive::search::{Engine, Session};
 /// Walks that are made if no limit says how many.
 const WALKS: u64 = 1000;
 
-/// Draws which process goes on.
-pub trait Picker {
+/// Walks of a batch.
+pub const BATCH: u64 = 1000;
+
+/// Returns the seed of a batch of the walks of a seed. The first one has the seed itself.
+///
+/// ```
+/// use mazurka_explore::batch_seed;
+/// assert_eq!(batch_seed(7, 0), 7);
+/// assert_ne!(batch_seed(7, 1), batch_seed(7, 2));
+/// ```
+pub fn batch_seed(seed: u64, batch: u64) -> u64 {
+    match batch {
+        0 => seed,
+        _ => Random::new(seed.wrapping_add(batch)).next(),
+    }
+}
+
+/// Draws which process of a program goes on.
+pub trait Picker<E> {
     /// A walk begins.
     fn begin(&mut self, _random: &mut Random) {}
 
-    /// One of the ready processes, of which there is one at least, after so many steps of the walk.
-    fn pick(&mut self, ready: &[ProcessId], step: u64, random: &mut Random) -> ProcessId;
+    /// Returns one of the ready processes, of which there is one at least. They are in the order of
+    /// their names; the program is in the state in which they are ready.
+    fn pick(&mut self, ready: &[ProcessId], program: &E, random: &mut Random) -> ProcessId;
 }
 
 /// The walks of a seed, one after the other.
@@ -45,10 +67,47 @@ pub struct Walks<L> {
     /// Whether a walk that reaches a bound is the last one.
     ends_at_bound: bool,
     ready: Vec<ProcessId>,
+    /// What each batch starts with; none: there is one batch.
+    batches: Option<Batches<L>>,
+}
+
+/// What the batches of a sample start with.
+#[derive(Clone, Copy, Debug)]
+struct Batches<L> {
+    picker: L,
+    seed: u64,
+    /// The number of the first batch.
+    first: u64,
+}
+
+impl<L: Clone> Walks<L> {
+    /// The walks of a seed, from this batch on; so many.
+    pub(super) fn in_batches(picker: L, seed: u64, first: u64, most: Option<u64>) -> Self {
+        let random = Random::new(batch_seed(seed, first));
+        Self {
+            batches: Some(Batches {
+                picker: picker.clone(),
+                seed,
+                first,
+            }),
+            ..Self::new(picker, random, most)
+        }
+    }
+
+    /// Starts with the next batch, if the last walk was the end of one.
+    fn turn_over(&mut self) {
+        if let Some(batches) = &self.batches
+            && self.ended.is_multiple_of(BATCH)
+        {
+            let batch = batches.first + self.ended / BATCH;
+            self.random = Random::new(batch_seed(batches.seed, batch));
+            self.picker = batches.picker.clone();
+        }
+    }
 }
 
 impl<L> Walks<L> {
-    /// So many walks.
+    /// So many walks, in one batch.
     pub fn new(picker: L, random: Random, most: Option<u64>) -> Self {
         Self {
             picker,
@@ -59,6 +118,7 @@ impl<L> Walks<L> {
             program_chooses: false,
             ends_at_bound: false,
             ready: Vec::new(),
+            batches: None,
         }
     }
 
@@ -89,8 +149,9 @@ impl<L> Walks<L> {
     }
 }
 
-impl<E: Execution, L: Picker> Policy<E> for Walks<L> {
+impl<E: Execution, L: Picker<E> + Clone> Policy<E> for Walks<L> {
     const UNIQUE: bool = false;
+    const SAMPLES: bool = true;
 
     fn enter(&mut self, program: &E) {
         // A search that was given up in the middle of a walk begins another one.
@@ -102,6 +163,7 @@ impl<E: Execution, L: Picker> Policy<E> for Walks<L> {
             if self.most.is_some_and(|most| self.ended >= most) {
                 return None;
             }
+            self.turn_over();
             self.walking = true;
             self.picker.begin(&mut self.random);
         }
@@ -112,8 +174,7 @@ impl<E: Execution, L: Picker> Policy<E> for Walks<L> {
         if self.ready.is_empty() {
             return None;
         }
-        let step = program.events().len() as u64;
-        Some(self.picker.pick(&self.ready, step, &mut self.random))
+        Some(self.picker.pick(&self.ready, program, &mut self.random))
     }
 
     fn amend(&mut self, event: &Event, outcomes: &mut Vec<i64>) -> bool {
@@ -163,22 +224,28 @@ pub fn draw_outcome(event: &Event, outcomes: &mut Vec<i64>, random: &mut Random)
     true
 }
 
-/// Makes as many walks as there may be executions, or [`WALKS`] if nothing limits the search.
-pub(super) fn sample<E: Execution>(
+/// Returns how many walks are made: as many as there may be executions, or [`WALKS`] if nothing
+/// limits the search.
+pub(crate) fn most_walks(limits: &Limits) -> Option<u64> {
+    let unlimited = limits.steps.is_none() && limits.time.is_none();
+    limits.executions.or(unlimited.then_some(WALKS))
+}
+
+/// Makes walks of a seed, from this batch on; so many.
+pub(super) fn walk<E: Execution>(
     mut session: Session<'_, '_, E>,
-    picker: impl Picker,
-    seed: u64,
+    picker: impl Picker<E> + Clone,
+    (seed, first): (u64, u64),
+    most: Option<u64>,
 ) -> Findings {
     // A walk that is cut or discarded is no execution, but it is one of the walks.
-    let Limits { steps, time, .. } = session.limits;
-    let unlimited = steps.is_none() && time.is_none();
-    let most = session.limits.executions.take();
-    let most = most.or(unlimited.then_some(WALKS));
-    let mut walks = Walks::new(picker, Random::new(seed), most);
+    session.limits.executions = None;
+    let mut walks = Walks::in_batches(picker, seed, first, most);
     let mut found = session.explore(&mut walks);
-    if found.stopped != StopReason::Certain {
-        found.add_bound(Bound::Sampled(walks.ended));
-    }
+    found.walks = match found.stopped {
+        StopReason::Certain => walks.begun(),
+        StopReason::Complete | StopReason::Bound => walks.ended,
+    };
     found
 }
 
@@ -193,7 +260,7 @@ impl<'a, L> WalkOn<'a, L> {
     }
 }
 
-impl<E: Execution, L: Picker> Engine<E> for WalkOn<'_, L> {
+impl<E: Execution, L: Picker<E> + Clone> Engine<E> for WalkOn<'_, L> {
     type Found = Findings;
 
     fn search(&self, mut session: Session<'_, '_, E>) -> Findings {

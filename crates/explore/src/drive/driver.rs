@@ -36,6 +36,9 @@ pub trait Policy<E: Execution> {
     /// unknown.
     const EVERY_TRACE: bool = true;
 
+    /// Whether it draws executions, so that it matters how often a trace is met.
+    const SAMPLES: bool = false;
+
     /// Whether it knows steps that only enable each other ([`Execution::separate_ends`]).
     const SEPARATES: bool = false;
 
@@ -297,6 +300,7 @@ pub(crate) fn drive<E: Execution, P: Policy<E>>(
         cut: 0,
     };
     driver.ledger.wanted = start.wanted;
+    driver.ledger.samples = P::SAMPLES;
     // A step that is broken off ends the search. Others, before it and after it, are made again,
     // and must not be broken off.
     program.break_off_long_steps(true);

@@ -7,6 +7,7 @@
 
 use std::time::Duration;
 
+use mazurka_core::record::TraceEstimate;
 use mazurka_core::{
     Bound, Counts, Event, Execution, Fingerprint, HappensBefore, Kind, Kinds, Limits, Mishap,
     MishapKind, Schedule, StopReason, TraceHasher, canonical_order,
@@ -69,6 +70,8 @@ pub struct Findings {
     pub broken: Vec<Broken>,
     /// Time taken.
     pub elapsed: Duration,
+    /// The executions that were drawn, by an algorithm that draws.
+    pub walks: u64,
     /// The fingerprints of what was met.
     pub seen: Seen,
 }
@@ -93,9 +96,11 @@ pub struct Seen {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// 1 if it ends in a deadlock.
-    pub deadlocks: u64,
+    pub deadlocks: u32,
     /// Number of `ensures` that its final state breaks.
-    pub broken_ensures: u64,
+    pub broken_ensures: u32,
+    /// How often it was drawn, by an algorithm that draws executions.
+    pub times: u64,
 }
 
 impl Findings {
@@ -113,6 +118,7 @@ impl Findings {
             livelock: None,
             broken: Vec::new(),
             elapsed: Duration::ZERO,
+            walks: 0,
             seen: Seen {
                 traces: (!unique).then(Prints::default),
                 ..Seen::default()
@@ -127,6 +133,12 @@ impl Findings {
             1 => (self.stopped == StopReason::Complete).then_some(true),
             _ => Some(false),
         }
+    }
+
+    /// How much of the traces was seen, if executions were drawn and have come to an end.
+    pub fn estimate(&self) -> Option<TraceEstimate> {
+        let traces = self.seen.traces.as_ref().filter(|_| self.walks > 0)?;
+        TraceEstimate::of(traces.iter().map(|(_, tally)| tally.times))
     }
 
     /// The kinds of violations among them. Different results are one of these whether they count
@@ -154,6 +166,7 @@ impl Findings {
         counts.discarded += more.discarded;
         counts.events += more.events;
         counts.steps += more.steps;
+        self.walks += other.walks;
         match (&mut self.seen.traces, other.seen.traces) {
             (Some(met), Some(mut traces)) => {
                 // The larger table is kept: a copy of it may be more than a limit of memory allows.
@@ -164,8 +177,10 @@ impl Findings {
                 }
                 for (trace, tally) in traces.into_entries() {
                     if met.add(trace, tally) {
-                        counts.deadlocks += tally.deadlocks;
-                        self.seen.broken_ensures += tally.broken_ensures;
+                        counts.deadlocks += u64::from(tally.deadlocks);
+                        self.seen.broken_ensures += u64::from(tally.broken_ensures);
+                    } else if tally.times > 0 {
+                        met.or_default(trace).times += tally.times;
                     }
                 }
             }
@@ -288,6 +303,8 @@ pub(crate) struct Ledger<'a> {
     pub certain: bool,
     /// What is known to be there.
     pub wanted: Option<Wanted>,
+    /// Whether it matters how often a trace is met.
+    pub samples: bool,
 }
 
 /// What another search has found.
@@ -329,6 +346,7 @@ impl<'a> Ledger<'a> {
             found: Findings::none(unique),
             certain: false,
             wanted: None,
+            samples: false,
         }
     }
 
@@ -536,14 +554,22 @@ impl<'a> Ledger<'a> {
                 tally.deadlocks = 1;
                 self.deadlock(program);
             }
-            End::Final => tally.broken_ensures = self.final_state(program),
+            End::Final => tally.broken_ensures = self.final_state(program) as u32,
             _ => {}
+        }
+        if let (true, Some(traces), Some(trace)) =
+            (self.samples, &mut self.found.seen.traces, trace)
+        {
+            match new {
+                true => tally.times = 1,
+                false => traces.or_default(trace).times += 1,
+            }
         }
         if !new {
             return;
         }
-        self.found.counts.deadlocks += tally.deadlocks;
-        self.found.seen.broken_ensures += tally.broken_ensures;
+        self.found.counts.deadlocks += u64::from(tally.deadlocks);
+        self.found.seen.broken_ensures += u64::from(tally.broken_ensures);
         if let (Some(traces), Some(trace)) = (&mut self.found.seen.traces, trace) {
             traces.add(trace, tally);
         }
@@ -626,14 +652,15 @@ mod tests {
         let mut found = Findings::none(false);
         for trace in traces {
             let tally = Tally {
-                deadlocks: u64::from(trace % 3 == 0),
-                broken_ensures: trace % 2,
+                deadlocks: u32::from(trace % 3 == 0),
+                broken_ensures: (trace % 2) as u32,
+                times: 0,
             };
             let met = found.seen.traces.as_mut().expect("traces may come again");
             assert!(met.add(Fingerprint::EMPTY.then(trace), tally));
             found.counts.executions += 1;
-            found.counts.deadlocks += tally.deadlocks;
-            found.seen.broken_ensures += tally.broken_ensures;
+            found.counts.deadlocks += u64::from(tally.deadlocks);
+            found.seen.broken_ensures += u64::from(tally.broken_ensures);
         }
         found.count();
         found

@@ -12,7 +12,7 @@ use mazurka_core::{
     Access, AccessKind, Bound, Claims, Event, Execution, Fingerprint, Limits, Mishap, ProcessId,
     ProcessTable, Promises, Status, StepError, Wait,
 };
-use mazurka_explore::{Engine, Findings, Goal, Pct, RandomWalks, Search, Stateless};
+use mazurka_explore::{Engine, Findings, Goal, Method, Sample, Search, Stateless};
 
 /// Tells the scheduler what comes next, and waits for its turn.
 struct Turn<'a>(&'a Yielder<(), Access>);
@@ -370,10 +370,7 @@ fn samples() {
         };
         (0..2).map(taker).collect()
     };
-    let draw = |seed| {
-        let random = sampled(build, RandomWalks { seed });
-        [random, sampled(build, Pct { seed, depth: 2 })]
-    };
+    let draw = |seed| Method::ALL.map(|method| sampled(build, Sample { method, seed }));
     for (found, again) in draw(5).iter().zip(draw(5)) {
         assert_eq!(found.bounds, [Bound::Sampled(60)]);
         assert_eq!(found.counts.executions, 60);

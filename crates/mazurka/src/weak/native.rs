@@ -299,6 +299,8 @@ impl Native {
                 _ => Some(false),
             },
             witnesses,
+            runs: 0,
+            estimate: None,
         })
     }
 

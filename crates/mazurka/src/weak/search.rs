@@ -10,16 +10,16 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
-use mazurka_core::record::{Kind, Witness};
+use mazurka_core::record::{Kind, TraceEstimate, Witness};
 use mazurka_core::{Bound, Counts, Fingerprint, Kinds, Limits, Random, WeakMemory};
-use mazurka_explore::{Algorithm, Budget, Pct, RandomWalks, Watch};
+use mazurka_explore::{Budget, Method, Sample, Watch};
 use mazurka_lang::{Code, Machine, NotWeak};
 use mazurka_memory::schedule::Schedule;
 use mazurka_memory::{
     Drawing, End, Ending, Failure, Found, Memory, Part, Program as _, Threads, Visitor, sample,
     split, visit_part,
 };
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::tell::Narrator;
 use crate::Options;
@@ -43,8 +43,8 @@ pub(super) struct Question<'a> {
     pub counted: Kinds,
     /// Those of them that end the search.
     pub stops: Kinds,
-    /// Draw executions by this algorithm, in place of exploring all.
-    pub draws: Option<Algorithm>,
+    /// Draw executions so, in place of exploring all.
+    pub draws: Option<Sample>,
     pub options: &'a Options,
 }
 
@@ -60,6 +60,9 @@ pub(super) struct Answer {
     pub races: bool,
     pub deterministic: Option<bool>,
     pub witnesses: Vec<Witness>,
+    /// The executions that were drawn, if they were.
+    pub runs: u64,
+    pub estimate: Option<TraceEstimate>,
 }
 
 /// What the executions of a part show besides their counts.
@@ -68,8 +71,8 @@ pub(super) struct Seen {
     /// The first complete execution, and the first with another result.
     finals: Vec<(Fingerprint, Schedule)>,
     observed: FxHashSet<Fingerprint>,
-    /// The executions that were drawn, as far as they are different.
-    drawn: FxHashSet<Fingerprint>,
+    /// How often each execution was drawn.
+    drawn: FxHashMap<Fingerprint, u64>,
     /// The first complete execution that breaks each `ensures`, by its site.
     pub broken: Vec<(u32, Schedule)>,
     /// How many do.
@@ -194,7 +197,7 @@ impl<M: WeakMemory, const APART: bool> Visitor<Threads<M, APART>> for Look<'_> {
         self.shared.executions.fetch_add(1, Ordering::Relaxed);
         if self.draws && !matches!(end.ending(), Ending::Blocked | Ending::Discarded) {
             let drawn = print(Fingerprint::EMPTY, end.schedule());
-            self.seen.drawn.insert(drawn);
+            *self.seen.drawn.entry(drawn).or_default() += 1;
         }
         match end.ending() {
             Ending::Complete => self.result(end),
@@ -343,6 +346,7 @@ impl Question<'_> {
             return Err(several(line));
         }
         let mut bounds = found.bounds.clone();
+        let runs = take_runs(&mut bounds, certain);
         self.options.show();
         let narrator = self.narrator();
         let mut shown = narrator.witnesses(&found, &seen.broken, self.counted);
@@ -373,6 +377,11 @@ impl Question<'_> {
                 _ => Some(false),
             },
             witnesses: shown.witnesses,
+            runs,
+            estimate: match self.code.starts_processes() {
+                true => None,
+                false => TraceEstimate::of(seen.drawn.into_values()),
+            },
         })
     }
 
@@ -429,8 +438,8 @@ impl Question<'_> {
 
     /// Cuts the search into parts, and explores them.
     fn in_parts<const APART: bool>(&self, shared: &Shared, budget: &Budget<'_>) -> Shown {
-        if let Some(algorithm) = self.draws {
-            return self.draw::<APART>(algorithm, shared);
+        if let Some(sample) = self.draws {
+            return self.draw::<APART>(sample, shared);
         }
         let (mut shown, parts) = self.cut::<APART>(shared, budget);
         if shown.certain || shown.broken_off {
@@ -532,24 +541,25 @@ impl Question<'_> {
     }
 
     /// How executions are drawn, and how many.
-    pub fn drawing(&self, algorithm: Algorithm) -> (Limits, Drawing) {
+    pub fn drawing(&self, sample: Sample) -> (Limits, Drawing) {
         let given = &self.options.limits;
         let limited = given.executions.or(given.steps).is_some() || given.time.is_some();
         let limits = Limits {
             executions: given.executions.or((!limited).then_some(WALKS)),
             ..given.clone()
         };
-        let drawing = match algorithm {
-            Algorithm::Pct(Pct { seed, depth }) => Drawing::by_priorities(Random::new(seed), depth),
-            Algorithm::Random(walks) => Drawing::from(Random::new(walks.seed)),
-            _ => Drawing::from(Random::new(RandomWalks::FIRST.seed)),
+        let random = Random::new(sample.seed);
+        let drawing = match sample.method {
+            Method::Pct { depth } => Drawing::by_priorities(random, depth),
+            // The others are refused before.
+            Method::Random | Method::Pos | Method::Urw | Method::Surw => Drawing::from(random),
         };
         (limits, drawing)
     }
 
     /// Draws executions.
-    fn draw<const APART: bool>(&self, algorithm: Algorithm, shared: &Shared) -> Shown {
-        let (limits, drawing) = self.drawing(algorithm);
+    fn draw<const APART: bool>(&self, drawn: Sample, shared: &Shared) -> Shown {
+        let (limits, drawing) = self.drawing(drawn);
         let mut look = self.look(0, shared);
         let program = self.program::<APART>();
         let found = sample(program, self.memory, &limits, drawing, &mut look);
@@ -601,6 +611,16 @@ pub(super) fn watched<R: Send>(
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         (explored, over)
     })
+}
+
+/// How many executions were drawn. If a violation has ended the sample, that is no bound.
+pub(super) fn take_runs(bounds: &mut Vec<Bound>, certain: bool) -> u64 {
+    let drawn = bounds.iter().find_map(|bound| match bound {
+        Bound::Sampled(drawn) => Some(*drawn),
+        _ => None,
+    });
+    bounds.retain(|bound| !certain || !matches!(bound, Bound::Sampled(_)));
+    drawn.unwrap_or(0)
 }
 
 /// Why the threads of a program have given up: the step in this line does several things.

@@ -23,7 +23,7 @@ use mazurka_memory::{
     Failure, Finding, Found, Program as _, Threads, Value, replay_graph, sample, visit,
 };
 
-use super::search::{Answer, Question, Shown, counts, executions, several, watched};
+use super::search::{Answer, Question, Shown, counts, executions, several, take_runs, watched};
 use super::tell::{Narrator, Shown as Evidence};
 use crate::Refused;
 use crate::evidence::bounds_of_run;
@@ -44,6 +44,7 @@ impl Question<'_> {
             return Err(several(line).into());
         }
         let mut bounds = std::mem::take(&mut shown.found.bounds);
+        let runs = take_runs(&mut bounds, shown.certain);
         bounds.extend(over.filter(|_| shown.broken_off));
         bounds.extend(self.options.bounds_of(&doubts, watch));
         self.options.show();
@@ -69,6 +70,8 @@ impl Question<'_> {
             races,
             deterministic: None,
             witnesses,
+            runs,
+            estimate: None,
         })
     }
 
@@ -92,8 +95,8 @@ impl Question<'_> {
         let mut look = self.look(0, shared);
         let found = match self.draws {
             None => visit(program, self.memory, &budget.left(), &mut look),
-            Some(algorithm) => {
-                let (limits, drawing) = self.drawing(algorithm);
+            Some(drawn) => {
+                let (limits, drawing) = self.drawing(drawn);
                 sample(program, self.memory, &limits, drawing, &mut look)
             }
         };

@@ -106,7 +106,7 @@ fn run(job: &Job) -> (Vec<String>, bool) {
     };
     let mut options = Options::default();
     options.limits.steps = Some(STEPS);
-    let samples = job.algorithm.samples();
+    let samples = job.algorithm.sample().is_some();
     options.limits.executions = samples.then_some(DRAWN);
     let record = program
         .explore(job.algorithm, &options, &mut quietly())

@@ -5,7 +5,7 @@ use mazurka::replay::Recording;
 use mazurka::run::Plan;
 use mazurka::weak::Memory;
 use mazurka::{Algorithm, Options, Program, Refused, Verdict, quietly};
-use mazurka_explore::RandomWalks;
+use mazurka_explore::{Method, Sample};
 
 fn options() -> Options {
     Options {
@@ -134,7 +134,10 @@ fn steps_that_decide_beside_their_access_are_refused() {
         options.limits.depth = Some(100);
         let refused = program.check(&options, &mut quietly()).unwrap_err();
         let sampled = program.explore(
-            Algorithm::Random(RandomWalks::FIRST),
+            Algorithm::Sample(Sample {
+                method: Method::Random,
+                seed: 0,
+            }),
             &options,
             &mut quietly(),
         );

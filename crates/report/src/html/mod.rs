@@ -161,7 +161,9 @@ fn said(page: &Page<'_>, word: &str) -> String {
     let first = |text: &str| text.lines().next().unwrap_or(word).to_owned();
     match page.record.command.as_str() {
         _ if !page.record.witnesses.is_empty() => first(&headline(page.record, &View::default())),
-        "check" | "explore" | "replay" => first(&headline(page.record, &View::default())),
+        "check" | "explore" | "sample" | "replay" => {
+            first(&headline(page.record, &View::default()))
+        }
         "prove" => first(page.text),
         "run" => format!("{word}: this run"),
         _ => word.to_owned(),

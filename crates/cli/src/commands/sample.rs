@@ -1,0 +1,154 @@
+//! The command `sample`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use mazurka::Algorithm;
+use mazurka::search::{Method, Sample};
+use mazurka_report::Lanes;
+
+use super::{Refusal, jobs, view};
+use crate::args::{EXIT_CODES, MemoryArgs, OutputArgs, SearchArgs};
+use crate::diagnose::WarningArgs;
+use crate::exit::Exit;
+use crate::native::NativeArgs;
+use crate::program::ProgramArgs;
+use crate::show::{
+    EXCHANGE, Format, HTML, JSON, LANES_DOT, LANES_SVG, Offer, Shown, TEXT, exchanged, json, lanes,
+    offer, page, plain, show,
+};
+use crate::watch::{self, watched};
+use crate::{files, values};
+
+/// The formats of what was found.
+const FORMATS: [&[Offer]; 2] = [&[TEXT, JSON, HTML, LANES_DOT, LANES_SVG], &EXCHANGE];
+const ABOUT_FORMATS: &str = "Text for people, the record for programs, a page, a picture of the run, or a format of other tools (docs/exchange.md)";
+
+/// Draw executions at random, for what cannot be explored to its end
+#[derive(Debug, Args)]
+#[command(after_help = format!("Examples:
+  mazurka sample huge.maz
+  mazurka sample huge.maz --method surw --runs 100000 --seed 7
+  mazurka sample huge.maz --method pct --depth 2 --time-limit 1m
+  mazurka sample queue.c --runs 5000 -- -DN=8
+  mazurka sample huge.maz --witness bad.json; mazurka replay bad.json
+
+The first failure or deadlock ends the sample (exit code 1), unless --keep-going is given. If none
+is found, the verdict is inconclusive (2), never verified. docs/sampling.md says which method is for
+what.
+{EXIT_CODES}"))]
+#[command(mut_arg("nondet", |flag| flag.visible_alias("inputs")))]
+#[command(mut_arg("max_executions", |flag| flag
+    .long("runs")
+    .help("Executions to draw [default: 1000, or as many as --time-limit and --max-steps allow]")))]
+#[command(mut_args(|flag| offer(flag, ABOUT_FORMATS, &FORMATS.concat())))]
+pub(crate) struct SampleArgs {
+    #[command(flatten)]
+    program: ProgramArgs,
+    #[command(flatten)]
+    native: NativeArgs,
+    /// How the process that goes on is drawn
+    #[arg(long, value_parser = method(), default_value = "pos")]
+    method: Method,
+    #[command(flatten)]
+    sampling: SamplingArgs,
+    /// Draw all runs, violated or not
+    #[arg(long)]
+    keep_going: bool,
+    /// Save the record of a violation here, for `mazurka replay`
+    #[arg(long, value_name = "FILE")]
+    witness: Option<PathBuf>,
+    /// Workers that draw at the same time (the cores unless given); they change no result
+    #[arg(long, short, value_name = "N", value_parser = values::count)]
+    jobs: Option<u64>,
+    #[command(flatten)]
+    memory: MemoryArgs,
+    #[command(flatten)]
+    search: SearchArgs,
+    #[command(flatten)]
+    warnings: WarningArgs,
+    #[command(flatten)]
+    pub(super) output: OutputArgs,
+}
+
+/// Which executions to draw.
+#[derive(Debug, Args)]
+pub(super) struct SamplingArgs {
+    /// Draws others for another number, and the same for the same [default: 0]
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// For pct: how many things must happen in a certain order for a bug that is to be found
+    /// [default: 3]
+    #[arg(long, value_name = "N", value_parser = values::count)]
+    depth: Option<u64>,
+}
+
+impl SamplingArgs {
+    /// The engine with these flags; `flag` has named it. The error is that they are not for it.
+    pub(super) fn applied(&self, flag: &str, engine: Algorithm) -> Result<Algorithm, String> {
+        let (name, drawn) = (engine.name(), engine.sample());
+        if drawn.is_none() && self.seed.is_some() {
+            let all = Method::ALL.map(Method::name).join(", ");
+            return Err(format!("--seed is for {flag} {all}, not {name}"));
+        }
+        if drawn.and_then(|sample| sample.method.depth()).is_none() && self.depth.is_some() {
+            return Err(format!(
+                "--depth is for {flag} pct, not {name}; --max-depth limits the steps of an execution"
+            ));
+        }
+        let Some(Sample { method, seed }) = drawn else {
+            return Ok(engine);
+        };
+        let depth = self.depth.map(|depth| depth as usize);
+        Ok(Algorithm::Sample(Sample {
+            method: depth.map_or(method, |depth| Method::Pct { depth }),
+            seed: self.seed.unwrap_or(seed),
+        }))
+    }
+}
+
+/// Reads the name of a method, and lists them in `--help` and completions.
+fn method() -> impl TypedValueParser<Value = Method> {
+    let names = Method::ALL.map(|method| PossibleValue::new(method.name()).help(method.summary()));
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<Method>())
+}
+
+/// Draws executions, and shows what they have found.
+pub(super) fn sample(args: &SampleArgs) -> Result<Exit, Refusal> {
+    let first = Algorithm::Sample(Sample {
+        method: args.method,
+        seed: 0,
+    });
+    let drawn = args.sampling.applied("--method", first)?.sample();
+    let drawn = drawn.expect("it draws executions");
+    let program = args.program.load_any(&args.native, true)?;
+    let mut options = args.search.options(jobs(args.jobs))?;
+    options.keep_going = args.keep_going;
+    options.memory = args.memory.memory;
+    let record = watched(&options.limits, args.output.quiet, |watch| {
+        program.sample(drawn, &options, watch)
+    })?;
+    let mut record = record.map_err(|error| error.to_string())?;
+    watch::add_memory(&mut record);
+    if let (Some(path), false) = (&args.witness, record.witnesses.is_empty()) {
+        files::save("the witness", path, &json(&record)?);
+    }
+    let exit = show(&record, record.verdict.into(), &args.output, |format| {
+        Ok(match format {
+            Format::Text => mazurka_report::table(&record, &view(&options.limits)),
+            Format::Html => {
+                let shown = Shown {
+                    text: mazurka_report::table(&record, &plain(view(&options.limits))),
+                    figures: mazurka_report::evidence_figures(&record),
+                    program: Some(&program),
+                    ..Shown::default()
+                };
+                return page(&record, &record, &shown);
+            }
+            other => exchanged(&record, other)
+                .unwrap_or_else(|| lanes(&Lanes::of_evidence(&record), other)),
+        })
+    })?;
+    Ok(args.warnings.show(&program, &record, exit, &args.output))
+}

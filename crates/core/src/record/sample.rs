@@ -1,0 +1,95 @@
+//! What a sample of executions has seen, and what that says about what it has not.
+//!
+//! Good, "The population frequencies of species and the estimation of population parameters",
+//! Biometrika 40, 1953: the chance that the next execution is of a trace that was not met before is
+//! about f₁/n. Chao, "Nonparametric estimation of the number of classes in a population",
+//! Scandinavian Journal of Statistics 11, 1984: there are at least about
+//! S + f₁(f₁ - 1)/(2(f₂ + 1)) traces (the form that is also defined where f₂ is 0).
+//!
+//! | papers | here |
+//! |---|---|
+//! | n, the individuals | [`TraceEstimate::executions`] |
+//! | S, the species that were met | [`TraceEstimate::different`] |
+//! | f₁, f₂: species met once, twice | [`TraceEstimate::once`], [`TraceEstimate::twice`] |
+//!
+//! Both are estimates for executions that are drawn independently of each other, by the same rule.
+//! They say nothing about single traces: one that is improbable may be the one with the mistake.
+
+use serde::{Deserialize, Serialize};
+
+/// How executions were drawn, and how much of the traces they have seen.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SampleRecord {
+    /// `random`, `pct`, `pos`, `urw` or `surw`.
+    pub method: String,
+    /// The number that draws the same executions again.
+    pub seed: u64,
+    /// `pct`: for how many things in a certain order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub depth: Option<u64>,
+    /// The executions that were drawn, with those that were not complete. If a violation ended the
+    /// sample, the last of them shows it.
+    pub runs: u64,
+    /// How much they have seen; none if it is not known which of them are equal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimate: Option<TraceEstimate>,
+}
+
+/// How much of the traces of a program a sample has seen.
+///
+/// ```
+/// use mazurka_core::record::TraceEstimate;
+///
+/// // Four executions of one trace, two of another, one each of two more.
+/// let seen = TraceEstimate::of([4, 2, 1, 1]).unwrap();
+/// assert_eq!((seen.executions, seen.different), (8, 4));
+/// assert_eq!((seen.unseen, seen.at_least), (0.25, 4));
+/// // What was always met again says that there is nothing else.
+/// assert_eq!(TraceEstimate::of([5, 3]).unwrap().covered(), 1.0);
+/// assert_eq!(TraceEstimate::of([]), None);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TraceEstimate {
+    /// The complete executions that were drawn.
+    pub executions: u64,
+    /// How many of them are really different.
+    pub different: u64,
+    /// Traces that were met once.
+    pub once: u64,
+    /// Traces that were met twice.
+    pub twice: u64,
+    /// The estimated chance that the next complete execution is of a trace that was not met (Good
+    /// and Turing).
+    pub unseen: f64,
+    /// The estimated least number of traces that there are (Chao).
+    pub at_least: u64,
+}
+
+impl TraceEstimate {
+    /// The estimate from how often each trace was met; none if none was.
+    pub fn of(times: impl IntoIterator<Item = u64>) -> Option<Self> {
+        let [mut executions, mut different, mut once, mut twice] = [0; 4];
+        for times in times {
+            executions += times;
+            different += 1;
+            once += u64::from(times == 1);
+            twice += u64::from(times == 2);
+        }
+        let pairs = u128::from(once) * u128::from(once.saturating_sub(1));
+        let more = pairs / (2 * (u128::from(twice) + 1));
+        let more = u64::try_from(more).unwrap_or(u64::MAX);
+        (executions > 0).then(|| Self {
+            executions,
+            different,
+            once,
+            twice,
+            unseen: once as f64 / executions as f64,
+            at_least: different.saturating_add(more),
+        })
+    }
+
+    /// The estimated chance that the next complete execution is of a trace that was met.
+    pub fn covered(&self) -> f64 {
+        1.0 - self.unseen
+    }
+}

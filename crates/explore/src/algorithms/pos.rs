@@ -1,0 +1,73 @@
+//! Partial order sampling (POS): priorities of steps, drawn again where steps conflict.
+//!
+//! Yuan, Yang, Gu, "Partial order aware concurrency sampling", CAV 2018. Each step that is possible
+//! gets a random priority, and the highest is made. The steps that conflict with it then get new
+//! priorities. So the order of two steps that conflict is drawn for itself, whatever the priorities
+//! have decided before, and steps that conflict with nothing take no chance from the others: the
+//! order of independent steps makes no difference.
+//!
+//! | paper | here |
+//! |---|---|
+//! | e ∈ enabled(s) | the next step of a ready process |
+//! | pri | `of`; 0: to be drawn |
+//! | racing events R(e) | the ready processes whose claims conflict with those of e |
+//! | U(0, 1) | 64 random bits |
+//!
+//! Where it deviates:
+//!
+//! - Two steps race if their *claims* conflict, which is all that a path through them might touch.
+//!   So a priority may be drawn again where the paper would keep it. That changes how likely traces
+//!   are, and excludes none.
+//! - A step that waits has no priority. It gets one when it becomes possible, as a step that has
+//!   not been possible before. A possible step that another one makes impossible conflicts with it,
+//!   so it would have lost its priority anyway.
+//! - Nothing of the paper says what a `choose` gives; it is drawn evenly.
+//!
+//! Every trace can be drawn: in every state each order of the priorities has a positive chance. The
+//! walks are independent of each other, since nothing is learned from one for the next.
+
+use mazurka_core::{Claims, Execution, ProcessId, Random};
+
+use super::sample::Picker;
+
+/// The ready process whose next step has the highest priority.
+#[derive(Clone, Debug, Default)]
+pub struct StepPriorities {
+    /// By process: higher goes first.
+    of: Vec<u64>,
+    chosen: Claims,
+    other: Claims,
+}
+
+impl<E: Execution> Picker<E> for StepPriorities {
+    fn begin(&mut self, _random: &mut Random) {
+        self.of.clear();
+    }
+
+    fn pick(&mut self, ready: &[ProcessId], program: &E, random: &mut Random) -> ProcessId {
+        for process in ready {
+            if self.of.len() <= process.index() {
+                self.of.resize(process.index() + 1, 0);
+            }
+            let priority = &mut self.of[process.index()];
+            if *priority == 0 {
+                *priority = random.next().max(1);
+            }
+        }
+        let first = ready.iter().max_by_key(|process| self.of[process.index()]);
+        let first = *first.expect("a process is ready");
+        self.of[first.index()] = 0;
+        program.claims(first, &mut self.chosen);
+        for &process in ready {
+            if process == first {
+                continue;
+            }
+            program.claims(process, &mut self.other);
+            let races = |claim| self.chosen.iter().any(|made| made.conflicts(claim));
+            if self.other.iter().any(|&claim| races(claim)) {
+                self.of[process.index()] = 0;
+            }
+        }
+        first
+    }
+}

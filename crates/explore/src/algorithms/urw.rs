@@ -1,0 +1,150 @@
+//! Uniform random walks (URW): a process is the more likely the more steps it has left.
+//!
+//! Zhao, Wolff, Mathur, Roychoudhury, "Selectively uniform concurrency testing", ASPLOS 2025. Of
+//! processes that have n₁, …, nₖ steps left, as many interleavings begin with process i as the
+//! share nᵢ/(n₁ + … + nₖ) of all. So the walk that draws it with this chance draws each interleaving
+//! with the same probability.
+//!
+//! | paper | here |
+//! |---|---|
+//! | nᵢ, the events that thread i has left | [`Lengths::left`] |
+//! | the counts of a profiling run | the means of all walks before, of the same batch |
+//!
+//! A process that is not started yet belongs to its parent, with all its steps: they come after the
+//! step that starts it. Where no step waits, the steps form a forest then, and the share of the
+//! interleavings that begin with the next step of a process is that of the steps which come after
+//! it (the hook lengths of a forest, Knuth, TAOCP 3, 5.1.4, exercise 20). So the walk stays uniform
+//! if processes start others.
+//!
+//! Where it deviates:
+//!
+//! - The paper profiles the program first. Here the walks before are the profile: the first walk of
+//!   a batch takes every process to be as long as any other.
+//! - A process that has made as many steps as expected, and is not at its end, is taken to have one
+//!   more.
+//!
+//! If lengths differ from walk to walk, or processes wait for each other, the walks are not uniform.
+//! Each interleaving can be drawn all the same.
+
+use mazurka_core::{Execution, ProcessId, Random, Status};
+
+use super::sample::Picker;
+
+/// The expected numbers of steps of processes, in fractions of a step.
+#[derive(Clone, Debug)]
+pub(super) struct Lengths {
+    /// One step has so many parts: the walks that were learned from.
+    unit: u64,
+    /// The steps that a process is expected to have left, by process. Without processes that it
+    /// still starts.
+    left: Vec<u64>,
+    /// The same with these.
+    weights: Vec<u64>,
+}
+
+impl Default for Lengths {
+    fn default() -> Self {
+        Self {
+            unit: 1,
+            left: Vec::new(),
+            weights: Vec::new(),
+        }
+    }
+}
+
+impl Lengths {
+    /// A walk begins, after so many others in which processes have made `made` steps in total.
+    pub fn expect(&mut self, walks: u64, made: impl IntoIterator<Item = u64>) {
+        self.unit = walks.max(1);
+        self.left.clear();
+        self.left.extend(made);
+    }
+
+    /// A process makes a step.
+    pub fn step(&mut self, process: ProcessId) {
+        if let Some(left) = self.left.get_mut(process.index()) {
+            *left = left.saturating_sub(self.unit);
+        }
+    }
+
+    /// The process has a step to make, whatever was expected.
+    pub fn at_least_one(&mut self, process: ProcessId) {
+        if self.left.len() <= process.index() {
+            self.left.resize(process.index() + 1, 0);
+        }
+        let left = &mut self.left[process.index()];
+        *left = (*left).max(self.unit);
+    }
+
+    /// The steps that each process, and those that it still starts, are expected to have left.
+    pub fn weigh<E: Execution>(&mut self, program: &E) {
+        let table = program.processes();
+        self.weights.clear();
+        self.weights.extend_from_slice(&self.left);
+        self.weights.resize(table.in_order().len(), 0);
+        // A process has a greater number than its parent.
+        for child in (0..self.weights.len()).rev() {
+            let process = ProcessId(child as u32);
+            if self.weights[child] > 0
+                && let Some(parent) = table.parent(process)
+                && program.status(process) == Status::Unborn
+            {
+                self.weights[parent.index()] += self.weights[child];
+            }
+        }
+    }
+
+    /// Draws one of these by the weights; none if all of them are 0.
+    pub fn draw(&self, among: &[ProcessId], random: &mut Random) -> Option<ProcessId> {
+        let weight = |process: &ProcessId| self.weights[process.index()];
+        let all: u64 = among.iter().map(weight).sum();
+        let mut drawn = (all > 0).then(|| random.below(all))?;
+        for process in among {
+            match drawn.checked_sub(weight(process)) {
+                Some(rest) => drawn = rest,
+                None => return Some(*process),
+            }
+        }
+        None
+    }
+}
+
+/// A ready process, by the steps that it has left.
+#[derive(Clone, Debug, Default)]
+pub struct ByLength {
+    /// The walks that have begun, without the current one.
+    walks: u64,
+    /// The steps that each process has made in these.
+    made: Vec<u64>,
+    /// The same in the current one.
+    current: Vec<u64>,
+    lengths: Lengths,
+}
+
+impl<E: Execution> Picker<E> for ByLength {
+    fn begin(&mut self, _random: &mut Random) {
+        self.walks += u64::from(!self.current.is_empty());
+        if self.made.len() < self.current.len() {
+            self.made.resize(self.current.len(), 0);
+        }
+        for (all, made) in self.made.iter_mut().zip(self.current.drain(..)) {
+            *all += made;
+        }
+        self.lengths.expect(self.walks, self.made.iter().copied());
+    }
+
+    fn pick(&mut self, ready: &[ProcessId], program: &E, random: &mut Random) -> ProcessId {
+        for &process in ready {
+            self.lengths.at_least_one(process);
+        }
+        self.lengths.weigh(program);
+        let drawn = self.lengths.draw(ready, random);
+        let drawn = drawn.expect("each has a step to make");
+        self.lengths.step(drawn);
+        if self.current.len() <= drawn.index() {
+            self.current.resize(drawn.index() + 1, 0);
+        }
+        self.current[drawn.index()] += 1;
+        drawn
+    }
+}

@@ -1,0 +1,232 @@
+//! Workers that draw executions.
+//!
+//! A sample is drawn in batches, each with a seed of its own (`algorithms/sample`), so what is drawn
+//! depends neither on the number of workers nor on their speed. A worker has a program of its own
+//! and takes the next batch when it has finished one. Batches are put together in their order, up
+//! to the first in which a violation ends the search: later ones do not count.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+use mazurka_core::{Bound, Counts, Execution, Limits, StopReason};
+
+use crate::algorithms::method::Sample;
+use crate::algorithms::sample::{BATCH, most_walks};
+use crate::drive::budget::Budget;
+use crate::drive::driver::{Goal, Progress, Watch};
+use crate::drive::findings::Findings;
+use crate::drive::parallel::{Workers, foreign_memory};
+use crate::drive::search::{Search, Session, Start};
+
+/// Time between two calls of the watch if nothing happens.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
+
+impl Search<Sample> {
+    /// Draws executions with some workers. One draws where steps are limited, since they are
+    /// counted in the order in which they are made.
+    pub fn share_walks<E: Execution>(
+        &self,
+        workers: &Workers<'_, E>,
+        watch: &mut Watch<'_>,
+    ) -> Findings {
+        let most = most_walks(&self.limits);
+        let batches = most.map_or(u64::MAX, |most| most.div_ceil(BATCH));
+        let count = (workers.count as u64).min(batches);
+        if count <= 1 || self.limits.steps.is_some() {
+            return self.run(&mut (workers.programs)(), watch, &mut ());
+        }
+        let budget = Budget::new(&self.limits);
+        let desk = Desk {
+            search: self,
+            most,
+            next: AtomicU64::new(0),
+            last: AtomicU64::new(batches - 1),
+            stopped: AtomicBool::new(false),
+            drawing: (0..count).map(|_| Drawing::default()).collect(),
+        };
+        let mut gathered = Gathered::default();
+        let (sender, receiver) = channel();
+        std::thread::scope(|scope| {
+            for worker in &desk.drawing {
+                let (sender, desk) = (sender.clone(), &desk);
+                scope.spawn(move || desk.work(worker, workers.programs, &sender));
+            }
+            drop(sender);
+            loop {
+                match receiver.recv_timeout(BETWEEN_LOOKS) {
+                    Ok((batch, found)) => gathered.add(batch, found),
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Err(RecvTimeoutError::Disconnected) => break,
+                }
+                let counts = desk.counts(&gathered);
+                let done = most.map(|most| counts.executions as f64 / most.max(1) as f64);
+                let look = budget.look_at(counts, done, watch);
+                if let (ControlFlow::Break(bound), false) = (look, desk.is_stopped()) {
+                    gathered.stopped_by = Some(bound);
+                    desk.stopped.store(true, Ordering::Relaxed);
+                }
+            }
+        });
+        let why = || budget.why_broken(Counts::default(), watch);
+        let mut found = gathered.all(self.goal, why);
+        found.elapsed = budget.elapsed();
+        found
+    }
+}
+
+/// What a worker has drawn of its batch.
+#[derive(Debug, Default)]
+struct Drawing {
+    executions: AtomicU64,
+    steps: AtomicU64,
+}
+
+/// What workers share.
+struct Desk<'a> {
+    search: &'a Search<Sample>,
+    most: Option<u64>,
+    /// The next batch to be taken.
+    next: AtomicU64,
+    /// Batches after this one are not needed.
+    last: AtomicU64,
+    stopped: AtomicBool,
+    /// One for each worker.
+    drawing: Vec<Drawing>,
+}
+
+impl Desk<'_> {
+    fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Relaxed)
+    }
+
+    /// What was drawn so far, in all batches.
+    fn counts(&self, gathered: &Gathered) -> Counts {
+        let sum = |of: fn(&Drawing) -> &AtomicU64| -> u64 {
+            let all = self.drawing.iter();
+            all.map(|worker| of(worker).load(Ordering::Relaxed)).sum()
+        };
+        Counts {
+            executions: gathered.executions + sum(|worker| &worker.executions),
+            steps: gathered.steps + sum(|worker| &worker.steps),
+            ..Counts::default()
+        }
+    }
+
+    fn work<E: Execution>(
+        &self,
+        worker: &Drawing,
+        programs: &(dyn Fn() -> E + Sync),
+        results: &Sender<(u64, Findings)>,
+    ) {
+        let _foreign = foreign_memory();
+        let mut program = programs();
+        loop {
+            let batch = self.next.fetch_add(1, Ordering::Relaxed);
+            let not_needed = || batch > self.last.load(Ordering::Relaxed);
+            if self.is_stopped() || not_needed() {
+                return;
+            }
+            let mut watch = |progress: &Progress| {
+                let Counts {
+                    executions, steps, ..
+                } = progress.counts;
+                worker.executions.store(executions, Ordering::Relaxed);
+                worker.steps.store(steps, Ordering::Relaxed);
+                match self.is_stopped() || not_needed() {
+                    true => ControlFlow::Break(Bound::Interrupted),
+                    false => ControlFlow::Continue(()),
+                }
+            };
+            let Search {
+                algorithm,
+                ref limits,
+                goal,
+            } = *self.search;
+            let session = Session {
+                program: &mut program,
+                limits: Limits {
+                    time: None,
+                    ..limits.clone()
+                },
+                goal,
+                watch: &mut watch,
+                observer: &mut (),
+                start: &mut Start::default(),
+            };
+            let left = self.most.map_or(BATCH, |most| most - batch * BATCH);
+            let found = algorithm.walk(session, batch, Some(left.min(BATCH)));
+            if found.stopped == StopReason::Certain || found.broken_off {
+                self.last.fetch_min(batch, Ordering::Relaxed);
+            }
+            let sent = results.send((batch, found));
+            worker.executions.store(0, Ordering::Relaxed);
+            worker.steps.store(0, Ordering::Relaxed);
+            if sent.is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// What was found in batches that were finished in any order.
+#[derive(Default)]
+struct Gathered {
+    /// What was found in the first batches.
+    found: Option<Findings>,
+    /// The first batch that is missing.
+    next: u64,
+    /// What was found in later ones.
+    early: BTreeMap<u64, Findings>,
+    /// Executions and steps of all of them.
+    executions: u64,
+    steps: u64,
+    /// What has ended the sample before its end.
+    stopped_by: Option<Bound>,
+}
+
+impl Gathered {
+    /// Adds a batch. What can be put together is put together at once.
+    fn add(&mut self, batch: u64, found: Findings) {
+        self.executions += found.counts.executions;
+        self.steps += found.counts.steps;
+        self.early.insert(batch, found);
+        while let Some(found) = self.early.remove(&self.next) {
+            self.absorb(found);
+            self.next += 1;
+        }
+    }
+
+    /// Batches after one that has ended the search do not count.
+    fn absorb(&mut self, other: Findings) {
+        match &mut self.found {
+            Some(found) if found.stopped == StopReason::Certain => {}
+            Some(found) => {
+                found.stopped = other.stopped;
+                found.absorb(other);
+            }
+            None => self.found = Some(other),
+        }
+    }
+
+    /// What was found in all of them, in the order in which one worker would have it.
+    fn all(mut self, goal: Goal, why_broken: impl FnOnce() -> Bound) -> Findings {
+        for (_, found) in std::mem::take(&mut self.early) {
+            self.absorb(found);
+        }
+        let mut found = self.found.unwrap_or_else(|| Findings::none(false));
+        if found.stopped != StopReason::Certain {
+            found.bounds.retain(|bound| *bound != Bound::Interrupted);
+            if self.stopped_by.is_some() || found.broken_off {
+                found.bound(self.stopped_by.unwrap_or_else(why_broken));
+            }
+        }
+        if goal == Goal::Everything {
+            found.sort();
+        }
+        Sample::conclude(&mut found);
+        found
+    }
+}
