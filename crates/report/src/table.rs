@@ -30,7 +30,7 @@ pub fn table(record: &Record, view: &View) -> String {
         ],
         None => ["deadlocked states", "failing steps, each from its state"],
     };
-    let met = |meaning: &str| match is_partial(record) {
+    let met = |meaning: &str| match is_partial(record) || record.sample.is_some() {
         true if meaning.is_empty() => "at least".to_owned(),
         true => format!("at least; {meaning}"),
         false => meaning.to_owned(),

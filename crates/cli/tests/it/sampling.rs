@@ -1,4 +1,4 @@
-//! `explore --algorithm random` and `pct`.
+//! `sample`, and `explore --algorithm` with the methods that draw.
 
 use crate::support::{Said, mazurka, with_input};
 
@@ -16,6 +16,14 @@ fn explore(file: &str, algorithm: &str, more: &[&str]) -> Said {
     mazurka(&args)
 }
 
+const METHODS: [&str; 5] = ["random", "pct", "pos", "urw", "surw"];
+
+fn sample(file: &str, method: &str, more: &[&str]) -> Said {
+    let mut args = vec!["sample", file, "--method", method];
+    args.extend(more);
+    mazurka(&args)
+}
+
 fn without_time(said: &Said) -> serde_json::Value {
     let mut record = said.json();
     record["seconds"] = 0.into();
@@ -24,7 +32,7 @@ fn without_time(said: &Said) -> serde_json::Value {
 
 #[test]
 fn they_find_what_is_wrong() {
-    for algorithm in ["random", "pct"] {
+    for algorithm in METHODS {
         let said = explore(PHILOSOPHERS, algorithm, &[]);
         assert_eq!(said.code, 1, "{said:?}");
         assert!(said.out.contains("deadlock: "), "{said:?}");
@@ -40,7 +48,7 @@ fn they_find_what_is_wrong() {
 
 #[test]
 fn they_verify_nothing() {
-    for algorithm in ["random", "pct"] {
+    for algorithm in METHODS {
         let said = explore(COUNTER, algorithm, &[]);
         assert_eq!(said.code, 2, "{said:?}");
         let first = "random: not everything was explored".replace("random", algorithm);
@@ -61,7 +69,7 @@ fn they_verify_nothing() {
 
 #[test]
 fn a_seed_names_what_is_drawn() {
-    for algorithm in ["random", "pct"] {
+    for algorithm in METHODS {
         let draw = |seed| {
             let flags = ["--seed", seed, "--max-executions", "20"];
             let flags = [&flags[..], &["--format", "json", "--set", "N=4"]].concat();
@@ -96,7 +104,7 @@ fn the_first_one_is_that_of_run() {
 
 #[test]
 fn time_and_steps_end_them() {
-    for algorithm in ["random", "pct"] {
+    for algorithm in METHODS {
         let said = explore(COUNTER, algorithm, &["--time-limit", "0.2"]);
         assert_eq!(said.code, 2, "{said:?}");
         assert!(
@@ -123,7 +131,7 @@ fn time_and_steps_end_them() {
 #[test]
 fn inputs_are_drawn_too() {
     let program = "process { let a: i32 = input(); if a > 5 { assert a != 77 } }";
-    for algorithm in ["random", "pct"] {
+    for algorithm in METHODS {
         let args = ["explore", "-", "--algorithm", algorithm];
         let said = with_input(&args, program);
         assert_eq!(said.code, 1, "{said:?}");
@@ -150,4 +158,168 @@ fn flags_are_of_these_engines_alone() {
     assert!(said.err.contains("at random"), "{said:?}");
     let said = mazurka(&["bench", "--quick", "--algorithm", "random"]);
     assert_eq!(said.code, 3, "{said:?}");
+    for method in ["random", "pos", "urw", "surw"] {
+        let said = sample(COUNTER, method, &["--depth", "2"]);
+        assert_eq!(said.code, 3, "{said:?}");
+        assert!(said.err.contains("--depth is for --method pct"), "{said:?}");
+    }
+    let said = sample(COUNTER, "nonsense", &[]);
+    assert_eq!(said.code, 3, "{said:?}");
+    assert!(said.err.contains("surw"), "{said:?}");
+    let said = sample(COUNTER, "pos", &["--max-executions", "5"]);
+    assert_eq!(said.code, 3, "it is --runs: {said:?}");
+}
+
+#[test]
+fn a_sample_ends_at_the_first_violation() {
+    for method in METHODS {
+        let said = sample(PHILOSOPHERS, method, &["--set", "N=4", "--seed", "3"]);
+        assert_eq!(said.code, 1, "{said:?}");
+        assert!(said.out.contains("stopped when certain"), "{said:?}");
+        assert!(said.out.contains("--seed 3"), "{said:?}");
+        let replay = said
+            .out
+            .lines()
+            .find_map(|line| line.strip_prefix("replay with: mazurka "));
+        let replay = replay.expect("a command").replace('"', "\u{1}");
+        // Words in quotes are one argument.
+        let words = replay
+            .split('\u{1}')
+            .enumerate()
+            .flat_map(|(at, part)| match at % 2 {
+                0 => part.split_whitespace().collect(),
+                _ => vec![part],
+            });
+        let words: Vec<&str> = words.collect();
+        let replayed = mazurka(&words);
+        assert_eq!(replayed.code, 1, "{replayed:?}");
+        let flags = ["--set", "N=4", "--seed", "3", "--format", "json"];
+        let record = sample(PHILOSOPHERS, method, &flags).json();
+        let drawn = &record["sample"];
+        assert_eq!(
+            (&drawn["method"], &drawn["seed"]),
+            (&method.into(), &3.into())
+        );
+        assert_eq!(record["stopped"], "certain");
+        assert!(drawn.get("estimate").is_none(), "{drawn}");
+        let all = [&flags[..], &["--keep-going", "--runs", "1500"]].concat();
+        let record = sample(PHILOSOPHERS, method, &all).json();
+        assert_eq!(record["verdict"], "violated");
+        assert_eq!(record["sample"]["runs"], 1500);
+        assert_eq!(record["sample"]["estimate"]["executions"], 1500);
+        // It is what explore draws.
+        let with = ["--set", "N=4", "--seed", "3", "--max-executions", "1500"];
+        let with = [&with[..], &["--format", "json"]].concat();
+        let explored = explore(PHILOSOPHERS, method, &with).json();
+        for name in ["executions", "traces", "deadlocks", "steps", "sample"] {
+            assert_eq!(record[name], explored[name], "{method} {name}");
+        }
+    }
+}
+
+#[test]
+fn a_sample_says_how_much_it_has_seen() {
+    for method in METHODS {
+        let said = sample(COUNTER, method, &["--runs", "400"]);
+        assert_eq!(said.code, 2, "{said:?}");
+        assert!(said.out.contains("(--runs)"), "{said:?}");
+        let row = |name: &str| {
+            let rows = said.out.lines().map(str::trim_start);
+            let row = rows.clone().find_map(|row| row.strip_prefix(name));
+            row.unwrap_or_default().trim_start().to_owned()
+        };
+        assert!(row("runs").starts_with("400  drawn, --seed 0"), "{said:?}");
+        assert!(row("covered").starts_with("100.0%"), "{said:?}");
+        // The two orders in which the lock is taken.
+        assert!(row("estimated").starts_with("2 "), "{said:?}");
+        let once = sample(COUNTER, method, &["--runs", "1", "--format", "json"]).json();
+        let estimate = &once["sample"]["estimate"];
+        assert_eq!(
+            (&estimate["unseen"], &estimate["once"]),
+            (&1.0.into(), &1.into())
+        );
+        let allowed = sample(COUNTER, method, &["--allow-inconclusive"]);
+        assert_eq!(allowed.code, 0, "{allowed:?}");
+    }
+    // Nothing comes to its end, so nothing is estimated.
+    let spins = "var x: int = 0  process { while true { x := 1 } }";
+    let said = with_input(
+        &["sample", "-", "--max-depth", "10", "--format", "json"],
+        spins,
+    );
+    let record = said.json();
+    assert_eq!(record["sample"]["runs"], 1000);
+    assert!(record["sample"].get("estimate").is_none(), "{record}");
+}
+
+#[test]
+fn workers_change_nothing_of_a_sample() {
+    let draw = |jobs| {
+        let flags = ["--set", "N=3", "--runs", "4200", "--jobs", jobs];
+        let flags = [&flags[..], &["--keep-going", "--format", "json"]].concat();
+        let mut record = without_time(&sample(PHILOSOPHERS, "surw", &flags));
+        record["options"]["jobs"] = 0.into();
+        record
+    };
+    assert_eq!(draw("1"), draw("4"));
+    let said = sample(COUNTER, "pos", &["--jobs", "3", "--time-limit", "0.3"]);
+    assert_eq!(said.code, 2, "{said:?}");
+    assert!(
+        said.out.contains("--time-limit 0.3s was reached"),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn actors_and_covers_and_inputs_are_sampled() {
+    for method in METHODS {
+        let said = sample("corpus/abs/philosophers/program.abs", method, &[]);
+        assert_eq!(said.code, 1, "{said:?}");
+        let covered = "var x: int = 0  cover both: x == 2
+            process { x := x + 1 }  process { x := x + 1 }";
+        let args = ["sample", "-", "--method", method, "--runs", "50"];
+        let said = with_input(&args, covered);
+        assert_eq!(said.code, 2, "{said:?}");
+        assert!(said.out.contains("both"), "{said:?}");
+        let input = "process { let a: i32 = input(); if a > 5 { assert a != 77 } }";
+        let said = with_input(&args, input);
+        assert_eq!(said.code, 1, "{said:?}");
+    }
+}
+
+#[test]
+fn memory_models_have_two_methods() {
+    let program = "atomicity access  var x, y: atomic int = 0  var a, b: int = 0
+        ensures a == 1 || b == 1
+        process { x.store(1, relaxed); let r = y.load(relaxed); a := r }
+        process { y.store(1, relaxed); let r = x.load(relaxed); b := r }";
+    for method in METHODS {
+        let args = ["sample", "-", "--memory", "rc11", "--method", method];
+        let said = with_input(&args, program);
+        if ["random", "pct"].contains(&method) {
+            assert_eq!(said.code, 1, "{said:?}");
+            let args = [&args[..], &["--format", "json"]].concat();
+            let record = with_input(&args, program).json();
+            assert_eq!(record["stopped"], "certain", "{record}");
+            let runs = record["sample"]["runs"].as_u64().expect("a number");
+            assert!((1..1000).contains(&runs), "{record}");
+            let all = [&args[..], &["--keep-going"]].concat();
+            let record = with_input(&all, program).json();
+            assert_eq!(record["sample"]["runs"], 1000);
+            assert_eq!(record["sample"]["estimate"]["different"], record["traces"]);
+        } else {
+            assert_eq!(said.code, 3, "{said:?}");
+            assert!(said.err.contains("random or pct"), "{said:?}");
+        }
+    }
+}
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[test]
+fn c_programs_are_sampled() {
+    for method in METHODS {
+        let said = sample("corpus/c/deadlock.c", method, &["--runs", "300"]);
+        assert_eq!(said.code, 1, "{said:?}");
+        assert!(said.out.contains("mazurka run"), "{said:?}");
+    }
 }

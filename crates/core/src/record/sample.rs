@@ -30,7 +30,8 @@ pub struct SampleRecord {
     /// The executions that were drawn, with those that were not complete. If a violation ended the
     /// sample, the last of them shows it.
     pub runs: u64,
-    /// How much they have seen; none if it is not known which of them are equal.
+    /// How much they have seen; none if a violation has ended the sample, if none was complete, or
+    /// if it is not known which of them are equal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<TraceEstimate>,
 }

@@ -135,9 +135,12 @@ impl Findings {
         }
     }
 
-    /// How much of the traces was seen, if executions were drawn and have come to an end.
+    /// How much of the traces was seen, if executions were drawn and have come to an end. A sample
+    /// that a violation has ended says nothing: how many executions it has depends on what they
+    /// are.
     pub fn estimate(&self) -> Option<TraceEstimate> {
-        let traces = self.seen.traces.as_ref().filter(|_| self.walks > 0)?;
+        let whole = self.walks > 0 && self.stopped != StopReason::Certain;
+        let traces = self.seen.traces.as_ref().filter(|_| whole)?;
         TraceEstimate::of(traces.iter().map(|(_, tally)| tally.times))
     }
 

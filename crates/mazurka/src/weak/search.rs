@@ -378,7 +378,7 @@ impl Question<'_> {
             },
             witnesses: shown.witnesses,
             runs,
-            estimate: match self.code.starts_processes() {
+            estimate: match certain || self.code.starts_processes() {
                 true => None,
                 false => TraceEstimate::of(seen.drawn.into_values()),
             },

@@ -190,3 +190,79 @@ fn what_was_not_met_is_estimated() {
     let missed = 1.0 - many.different as f64 / 1000.0;
     assert!((many.unseen - missed).abs() < 0.05, "{many:?}");
 }
+
+/// Every method finds what is wrong, and the same for the same seed.
+#[test]
+fn other_methods_find_mistakes_too() {
+    type Check = fn(&Builder, bool) -> Summary;
+    let methods: [Check; 3] = [
+        |builder, deadlock| builder.check_pos(wrong(deadlock), 1000),
+        |builder, deadlock| builder.check_urw(wrong(deadlock), 1000),
+        |builder, deadlock| builder.check_surw(wrong(deadlock), 1000),
+    ];
+    for check in methods {
+        for deadlock in [false, true] {
+            let once = found(|builder| check(&builder, deadlock), 5);
+            assert_eq!(once, found(|builder| check(&builder, deadlock), 5));
+        }
+    }
+}
+
+/// The orders of two stores and a store of the first thread: all six, and no others.
+#[test]
+fn other_methods_draw_every_execution() {
+    let body = || {
+        let x = Arc::new(AtomicU32::new(0));
+        let threads: Vec<_> = (1..3)
+            .map(|k| {
+                let x = x.clone();
+                thread::spawn(move || x.store(k, SeqCst))
+            })
+            .collect();
+        x.store(3, SeqCst);
+        threads.into_iter().for_each(|one| one.join().unwrap());
+    };
+    let builder = Builder {
+        quiet: true,
+        ..Builder::default()
+    };
+    let explored = builder.check(body).executions;
+    for found in [
+        builder.check_pos(body, 2000),
+        builder.check_urw(body, 2000),
+        builder.check_surw(body, 2000),
+    ] {
+        let coverage = found.coverage().expect("an estimate");
+        assert_eq!(
+            (coverage.different, coverage.at_least),
+            (explored, explored)
+        );
+        assert_eq!(coverage.unseen, 0.0);
+        assert!(!found.is_complete());
+    }
+}
+
+/// They draw interleavings, and say so where weaker orderings are asked for.
+#[test]
+fn other_methods_draw_interleavings_alone() {
+    use mazurka_rt::sync::atomic::Ordering::Relaxed;
+    let body = || {
+        let x = Arc::new(AtomicU32::new(0));
+        let y = x.clone();
+        let other = thread::spawn(move || y.store(1, Relaxed));
+        x.load(Relaxed);
+        other.join().unwrap();
+    };
+    let builder = Builder {
+        quiet: true,
+        ..Builder::default()
+    };
+    let said = builder.check_pos(body, 50).to_string();
+    assert!(said.contains("pos draws interleavings"), "{said}");
+    let refused = builder.clone().memory(Memory::Rc11);
+    let refused = catch_unwind(AssertUnwindSafe(|| refused.check_pos(body, 50)));
+    assert!(
+        refused.is_err(),
+        "a model that was asked for is not left out"
+    );
+}

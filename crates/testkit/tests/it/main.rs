@@ -26,6 +26,7 @@ mod reduced;
 mod reference;
 mod refine;
 mod same;
+mod sampling;
 mod shrinker;
 mod spin;
 mod split;
