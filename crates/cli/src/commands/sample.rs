@@ -25,6 +25,8 @@ use crate::{files, values};
 const FORMATS: [&[Offer]; 2] = [&[TEXT, JSON, HTML, LANES_DOT, LANES_SVG], &EXCHANGE];
 const ABOUT_FORMATS: &str = "Text for people, the record for programs, a page, a picture of the run, or a format of other tools (docs/exchange.md)";
 
+const HEADING: &str = "What to draw";
+
 /// Draw executions at random, for what cannot be explored to its end
 #[derive(Debug, Args)]
 #[command(after_help = format!("Examples:
@@ -41,6 +43,7 @@ what.
 #[command(mut_arg("nondet", |flag| flag.visible_alias("inputs")))]
 #[command(mut_arg("max_executions", |flag| flag
     .long("runs")
+    .help_heading(HEADING)
     .help("Executions to draw [default: 1000, or as many as --time-limit and --max-steps allow]")))]
 #[command(mut_args(|flag| offer(flag, ABOUT_FORMATS, &FORMATS.concat())))]
 pub(crate) struct SampleArgs {
@@ -49,20 +52,20 @@ pub(crate) struct SampleArgs {
     #[command(flatten)]
     native: NativeArgs,
     /// How the process that goes on is drawn
-    #[arg(long, value_parser = method(), default_value = "pos")]
+    #[arg(long, value_parser = method(), default_value = "pos", help_heading = HEADING)]
     method: Method,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = HEADING)]
     sampling: SamplingArgs,
     /// Draw all runs, violated or not
-    #[arg(long)]
+    #[arg(long, help_heading = HEADING)]
     keep_going: bool,
     /// Save the record of a violation here, for `mazurka replay`
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = HEADING)]
     witness: Option<PathBuf>,
     /// Workers that draw at the same time (the cores unless given); they change no result
-    #[arg(long, short, value_name = "N", value_parser = values::count)]
+    #[arg(long, short, value_name = "N", value_parser = values::count, help_heading = HEADING)]
     jobs: Option<u64>,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = HEADING)]
     memory: MemoryArgs,
     #[command(flatten)]
     search: SearchArgs,

@@ -217,6 +217,21 @@ fn a_sample_ends_at_the_first_violation() {
     }
 }
 
+/// What is wrong before the first step is shown by the first execution.
+#[test]
+fn a_sample_may_end_before_its_first_step() {
+    let wrong = "var x: int = 0  invariant x > 0  process { x := 1 }";
+    let record = with_input(&["sample", "-", "--format", "json"], wrong).json();
+    assert_eq!(
+        (&record["verdict"], &record["sample"]["runs"]),
+        (&"violated".into(), &1.into())
+    );
+    // A program without steps has one execution.
+    let record = with_input(&["sample", "-", "--format", "json"], "process { }").json();
+    assert_eq!(record["verdict"], "inconclusive");
+    assert_eq!(record["sample"]["estimate"]["different"], 1);
+}
+
 #[test]
 fn a_sample_says_how_much_it_has_seen() {
     for method in METHODS {
@@ -318,7 +333,7 @@ fn memory_models_have_two_methods() {
 #[test]
 fn c_programs_are_sampled() {
     for method in METHODS {
-        let said = sample("corpus/c/deadlock.c", method, &["--runs", "300"]);
+        let said = sample("corpus/c/deadlock.c", method, &["--", "-DWRONG"]);
         assert_eq!(said.code, 1, "{said:?}");
         assert!(said.out.contains("mazurka run"), "{said:?}");
     }

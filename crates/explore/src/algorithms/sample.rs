@@ -243,7 +243,8 @@ pub(super) fn walk<E: Execution>(
     let mut walks = Walks::in_batches(picker, seed, first, most);
     let mut found = session.explore(&mut walks);
     found.walks = match found.stopped {
-        StopReason::Certain => walks.begun(),
+        // What is wrong before any step is shown by the first.
+        StopReason::Certain => walks.begun().max(1),
         StopReason::Complete | StopReason::Bound => walks.ended,
     };
     found
