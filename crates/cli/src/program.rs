@@ -14,8 +14,8 @@ use crate::{files, values};
 #[derive(Debug, Args)]
 pub(crate) struct ProgramArgs {
     /// The program, a `.maz` or `.abs` file; `-` for standard input, which is `.maz`. For ABS also
-    /// a folder: all `.abs` files in it. `check`, `explore`, `sample` and `run` take `.c` and `.cpp`
-    /// files, which are compiled and executed
+    /// a folder: all `.abs` files in it. `check`, `explore`, `sample` and `run` take `.c` and
+    /// `.cpp` files, which are compiled and executed
     pub file: String,
     /// ABS, C: more files of the same program
     #[arg(value_name = "FILE", help_heading = "ABS programs")]

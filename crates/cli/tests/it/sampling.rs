@@ -321,6 +321,8 @@ fn memory_models_have_two_methods() {
             let all = [&args[..], &["--keep-going"]].concat();
             let record = with_input(&all, program).json();
             assert_eq!(record["sample"]["runs"], 1000);
+            let sampled = serde_json::json!([{"bound": "sampled", "value": 1000}]);
+            assert_eq!(record["scope"]["bounds"], sampled);
             assert_eq!(record["sample"]["estimate"]["different"], record["traces"]);
         } else {
             assert_eq!(said.code, 3, "{said:?}");

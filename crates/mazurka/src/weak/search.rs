@@ -619,7 +619,13 @@ pub(super) fn take_runs(bounds: &mut Vec<Bound>, certain: bool) -> u64 {
         Bound::Sampled(drawn) => Some(*drawn),
         _ => None,
     });
-    bounds.retain(|bound| !certain || !matches!(bound, Bound::Sampled(_)));
+    // That all were drawn is what the bound of a sample says.
+    let is_said = |bound: &Bound| match bound {
+        Bound::Sampled(_) => certain,
+        Bound::MaxExecutions(_) => drawn.is_some(),
+        _ => false,
+    };
+    bounds.retain(|bound| !is_said(bound));
     drawn.unwrap_or(0)
 }
 
