@@ -6,6 +6,7 @@ use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use mazurka::Algorithm;
 use mazurka::search::{Method, Sample};
+use mazurka::weak::Memory;
 use mazurka_report::Lanes;
 
 use super::{Refusal, jobs, view};
@@ -31,7 +32,7 @@ const HEADING: &str = "What to draw";
 #[derive(Debug, Args)]
 #[command(after_help = format!("Examples:
   mazurka sample huge.maz
-  mazurka sample huge.maz --method surw --runs 100000 --seed 7
+  mazurka sample huge.maz --method pos --runs 100000 --seed 7
   mazurka sample huge.maz --method pct --depth 2 --time-limit 1m
   mazurka sample queue.c --runs 5000 -- -DN=8
   mazurka sample huge.maz --witness bad.json; mazurka replay bad.json
@@ -51,9 +52,9 @@ pub(crate) struct SampleArgs {
     program: ProgramArgs,
     #[command(flatten)]
     native: NativeArgs,
-    /// How the process that goes on is drawn
-    #[arg(long, value_parser = method(), default_value = "pos", help_heading = HEADING)]
-    method: Method,
+    /// How the process that goes on is drawn [default: surw; random under a memory model]
+    #[arg(long, value_parser = method(), help_heading = HEADING)]
+    method: Option<Method>,
     #[command(flatten, next_help_heading = HEADING)]
     sampling: SamplingArgs,
     /// Draw all runs, violated or not
@@ -119,10 +120,13 @@ fn method() -> impl TypedValueParser<Value = Method> {
 
 /// Draws executions, and shows what they have found.
 pub(super) fn sample(args: &SampleArgs) -> Result<Exit, Refusal> {
-    let first = Algorithm::Sample(Sample {
-        method: args.method,
-        seed: 0,
-    });
+    let weak = args
+        .memory
+        .memory
+        .is_some_and(|memory| memory != Memory::Sc);
+    let unless_given = if weak { Method::Random } else { Method::Surw };
+    let method = args.method.unwrap_or(unless_given);
+    let first = Algorithm::Sample(Sample { method, seed: 0 });
     let drawn = args.sampling.applied("--method", first)?.sample();
     let drawn = drawn.expect("it draws executions");
     let program = args.program.load_any(&args.native, true)?;

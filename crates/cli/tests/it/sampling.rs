@@ -329,6 +329,15 @@ fn memory_models_have_two_methods() {
             assert!(said.err.contains("random or pct"), "{said:?}");
         }
     }
+    // What is not given is what can be.
+    let args = ["sample", "-", "--format", "json"];
+    let drawn = |more: &[&str]| {
+        let record = with_input(&[&args[..], more].concat(), program).json();
+        record["sample"]["method"].clone()
+    };
+    assert_eq!(drawn(&[]), "surw");
+    assert_eq!(drawn(&["--memory", "sc"]), "surw");
+    assert_eq!(drawn(&["--memory", "tso"]), "random");
 }
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
