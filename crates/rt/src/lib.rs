@@ -27,8 +27,8 @@
 //! as the same if they differ only in the order of independent steps. A panic, a deadlock or a data
 //! race (on a [`cell::UnsafeCell`]) in any of them fails the test. The message shows the shortest
 //! run with the failure, step by step, and a schedule for [`replay`]. [`assert_deterministic()`]
-//! compares results; [`check_random()`], [`check_pct()`] and [`check_pos()`] are for programs too large to exhaust;
-//! [`Builder`] sets bounds.
+//! compares results; [`check_random()`], [`check_pct()`] and [`check_pos()`] are for programs too
+//! large to exhaust; [`Builder`] sets bounds.
 //!
 //! The feature `symbolic` adds `input`, an unknown value: code is then tested over schedules and
 //! inputs.

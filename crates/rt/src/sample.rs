@@ -78,9 +78,9 @@ where
     Builder::new().check_pos(f, executions);
 }
 
-/// Runs a closure under `executions` random schedules, in which a thread is the more likely the more
-/// steps it has left (URW): all are equally likely if threads do not wait and always have the same
-/// number of steps.
+/// Runs a closure under `executions` random schedules, in which a thread is the more likely the
+/// more steps it has left (URW): all are equally likely if threads do not wait and always have the
+/// same number of steps.
 ///
 /// ```
 /// use mazurka_rt::{check_urw, thread};

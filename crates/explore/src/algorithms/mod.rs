@@ -2,8 +2,8 @@
 //!
 //! Their common parts are here too: the states on the current path with all their ready processes
 //! (`branches`) or with their sleep sets (`path`), the search that reverses races (`reducing`),
-//! random walks (`sample`) and their names (`method`), and the graph of states in which livelocks and violations of temporal
-//! properties are searched (`graph`, `map`).
+//! random walks (`sample`) and their names (`method`), and the graph of states in which livelocks
+//! and violations of temporal properties are searched (`graph`, `map`).
 
 pub(crate) mod bounded;
 pub(crate) mod branches;

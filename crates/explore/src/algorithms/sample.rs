@@ -1,12 +1,12 @@
 //! Walks through a program by chance: what the algorithms that sample share.
 //!
-//! No paper here: the methods name theirs (`random`, `pct`, `pos`, `urw`, `surw`). A walk is one run
-//! from the initial state to its end. A [`Picker`] draws which process goes on, and what a `choose`
-//! gives is drawn evenly. What it can give shows only in the step, so the step is made again with
-//! the value that was drawn.
+//! No paper here: the methods name theirs (`random`, `pct`, `pos`, `urw`, `surw`). A walk is one
+//! run from the initial state to its end. A [`Picker`] draws which process goes on, and what a
+//! `choose` gives is drawn evenly. What it can give shows only in the step, so the step is made
+//! again with the value that was drawn.
 //!
-//! The walks of a seed are made in batches of [`BATCH`]. Each has a seed of its own, and starts with
-//! a picker that has learned nothing. So batches can be made in any order, by several workers
+//! The walks of a seed are made in batches of [`BATCH`]. Each has a seed of its own, and starts
+//! with a picker that has learned nothing. So batches can be made in any order, by several workers
 //! (`drive/batches`), and what is drawn is the same.
 //!
 //! Walks cover nothing for certain, so a search that makes them is never complete: its bounds have

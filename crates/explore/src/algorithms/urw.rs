@@ -2,8 +2,8 @@
 //!
 //! Zhao, Wolff, Mathur, Roychoudhury, "Selectively uniform concurrency testing", ASPLOS 2025. Of
 //! processes that have n₁, …, nₖ steps left, as many interleavings begin with process i as the
-//! share nᵢ/(n₁ + … + nₖ) of all. So the walk that draws it with this chance draws each interleaving
-//! with the same probability.
+//! share nᵢ/(n₁ + … + nₖ) of all. So the walk that draws it with this chance draws each
+//! interleaving with the same probability.
 //!
 //! | paper | here |
 //! |---|---|
@@ -23,8 +23,8 @@
 //! - A process that has made as many steps as expected, and is not at its end, is taken to have one
 //!   more.
 //!
-//! If lengths differ from walk to walk, or processes wait for each other, the walks are not uniform.
-//! Each interleaving can be drawn all the same.
+//! If lengths differ from walk to walk, or processes wait for each other, the walks are not
+//! uniform. Each interleaving can be drawn all the same.
 
 use mazurka_core::{Execution, ProcessId, Random, Status};
 

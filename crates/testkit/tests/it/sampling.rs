@@ -1,5 +1,5 @@
-//! Executions that are drawn: how likely they are, by χ² tests with fixed seeds, and that nothing is
-//! drawn that is not there.
+//! Executions that are drawn: how likely they are, by χ² tests with fixed seeds, and that nothing
+//! is drawn that is not there.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -460,8 +460,8 @@ fn a_program_that_was_seen_is_covered() {
     }
 }
 
-/// The estimate is near to what it estimates: the share of the traces that were not met, weighted by
-/// how likely they are, which is known where all interleavings are equally likely.
+/// The estimate is near to what it estimates: the share of the traces that were not met, weighted
+/// by how likely they are, which is known where all interleavings are equally likely.
 #[test]
 fn the_estimate_is_near_to_the_truth() {
     let body = |k: usize| format!("process {{ x := {k}; x := 1{k}; x := 2{k} }}\n");
