@@ -82,6 +82,16 @@ pub(crate) fn refuse(what: String, pc: usize) -> ! {
     rest()
 }
 
+/// Breaks the search off if its time is over and the current step goes on and on.
+#[inline]
+pub(crate) fn look_at_time() {
+    if trap::is_over() {
+        let world = world();
+        (world.stop, world.me().life) = (Some(Stop::OutOfTime), Life::Failed);
+        rest();
+    }
+}
+
 /// Fails if memory may not be accessed.
 #[inline]
 pub(crate) fn check(address: usize, size: usize, verb: &str, pc: usize) {
@@ -324,10 +334,7 @@ pub(crate) extern "C" fn plain(
         }
         return;
     }
-    if trap::is_over() {
-        (world.stop, world.me().life) = (Some(Stop::OutOfTime), Life::Failed);
-        rest();
-    }
+    look_at_time();
     world.end_write();
     world.reaches(registers);
     world.called_at = pc;

@@ -404,6 +404,15 @@ fn races_are_those_of_the_definition() {
     }
 }
 
+/// A program whose plain write must not be seen in memory before it is an event: a thread that
+/// races with it would do something else when the same events are made again.
+#[test]
+fn a_write_is_made_when_it_is_an_event() {
+    if has_compiler() {
+        assert!(compare(32_000_339));
+    }
+}
+
 #[test]
 #[ignore = "long: MAZURKA_PROGRAMS and MAZURKA_SEED say how many and which"]
 fn random_races_for_long() {
