@@ -108,10 +108,12 @@ fn line_of(thread: usize, at: usize) -> usize {
     100 * (thread + 1) + at
 }
 
+/// The plain variables are volatile, so that the compiler leaves out none of their accesses.
 fn text(threads: &Threads) -> String {
     let mut text = String::from(
         "#include <pthread.h>\n#include <stdatomic.h>\n#include <stdio.h>\n\
-         static pthread_mutex_t m; static int x0, x1, regs[3]; static atomic_int a0, a1;\n",
+         static pthread_mutex_t m; static volatile int x0, x1; static int regs[3];\n\
+         static atomic_int a0, a1;\n",
     );
     for (number, lines) in threads.iter().enumerate() {
         text += &format!("static void *t{number}(void *p) {{ int r = 0, v = 0;\n");
