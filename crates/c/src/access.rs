@@ -210,7 +210,7 @@ impl World {
     /// Notes an access of the current thread for races, and fails or learns if it races.
     #[inline]
     fn watch_access(&mut self, address: usize, size: usize, how: How) {
-        if self.started < 2 {
+        if self.started < 2 || !self.learned.stacks && self.is_private(address) {
             return;
         }
         let Some(other) = self.note_access(address, size, how) else {
@@ -234,6 +234,22 @@ impl World {
         self.effects.races_with = Some(ProcessId(other.thread));
         self.halt(MishapKind::Failure, failure);
         rest()
+    }
+
+    /// Whether an access of the current thread is to its own stack. As long as no thread accesses
+    /// the stack of another, there are no races on stacks, and these need not be noted; if one
+    /// does, the search starts again, and all are.
+    #[inline]
+    fn is_private(&mut self, address: usize) -> bool {
+        let owner = heap::thread_of(address).filter(|&owner| owner < self.threads.len());
+        let Some(owner) = owner.filter(|_| heap::is_stack(address)) else {
+            return false;
+        };
+        if owner != self.current.index() && self.searching {
+            self.learned.stacks = true;
+            self.stop.get_or_insert(Stop::Restart);
+        }
+        owner == self.current.index()
     }
 
     /// A plain read that is no step, in what may be a loop without steps. If it is one, it waits

@@ -130,6 +130,7 @@ impl Machine {
     pub fn for_runs() -> Option<Self> {
         if is_there() {
             world().learned.guarded = true;
+            world().learned.stacks = true;
         }
         Self::of_loaded()
     }

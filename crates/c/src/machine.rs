@@ -110,6 +110,8 @@ impl Machine {
     /// learned from them.
     pub fn end_search(&mut self) {
         world().searching = false;
+        // What they find must be found by the same schedule later.
+        world().learned.stacks = true;
         world().checkpoints.forget();
     }
 
