@@ -82,6 +82,16 @@ pub(crate) fn refuse(what: String, pc: usize) -> ! {
     rest()
 }
 
+/// Breaks the search off if its time is over and the current step goes on and on.
+#[inline]
+pub(crate) fn look_at_time() {
+    if trap::is_over() {
+        let world = world();
+        (world.stop, world.me().life) = (Some(Stop::OutOfTime), Life::Failed);
+        rest();
+    }
+}
+
 /// Fails if memory may not be accessed.
 #[inline]
 pub(crate) fn check(address: usize, size: usize, verb: &str, pc: usize) {
@@ -200,7 +210,7 @@ impl World {
     /// Notes an access of the current thread for races, and fails or learns if it races.
     #[inline]
     fn watch_access(&mut self, address: usize, size: usize, how: How) {
-        if self.started < 2 {
+        if self.started < 2 || !self.learned.stacks && self.is_private(address) {
             return;
         }
         let Some(other) = self.note_access(address, size, how) else {
@@ -224,6 +234,22 @@ impl World {
         self.effects.races_with = Some(ProcessId(other.thread));
         self.halt(MishapKind::Failure, failure);
         rest()
+    }
+
+    /// Whether an access of the current thread is to its own stack. As long as no thread accesses
+    /// the stack of another, there are no races on stacks, and these need not be noted; if one
+    /// does, the search starts again, and all are.
+    #[inline]
+    fn is_private(&mut self, address: usize) -> bool {
+        let owner = heap::thread_of(address).filter(|&owner| owner < self.threads.len());
+        let Some(owner) = owner.filter(|_| heap::is_stack(address)) else {
+            return false;
+        };
+        if owner != self.current.index() && self.searching {
+            self.learned.stacks = true;
+            self.stop.get_or_insert(Stop::Restart);
+        }
+        owner == self.current.index()
     }
 
     /// A plain read that is no step, in what may be a loop without steps. If it is one, it waits
@@ -324,10 +350,7 @@ pub(crate) extern "C" fn plain(
         }
         return;
     }
-    if trap::is_over() {
-        (world.stop, world.me().life) = (Some(Stop::OutOfTime), Life::Failed);
-        rest();
-    }
+    look_at_time();
     world.end_write();
     world.reaches(registers);
     world.called_at = pc;

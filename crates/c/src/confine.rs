@@ -41,3 +41,20 @@ pub fn keep_files() {
         );
     }
 }
+
+/// Lets a process that this one has started, and has not waited for, end with what it knows.
+pub fn interrupt_process(id: u32) {
+    send(id, libc::SIGINT);
+}
+
+/// Ends a process that this one has started and has not waited for.
+pub fn kill_process(id: u32) {
+    send(id, libc::SIGKILL);
+}
+
+fn send(id: u32, signal: i32) {
+    // SAFETY: sends a signal to one process.
+    if let Some(id) = i32::try_from(id).ok().filter(|&id| id > 0) {
+        unsafe { libc::kill(id, signal) };
+    }
+}

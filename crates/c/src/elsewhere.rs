@@ -43,6 +43,15 @@ pub fn must_agree() -> bool {
 /// There is no step to break off.
 pub fn set_deadline(_time: Option<std::time::Duration>) {}
 
+/// Nothing.
+pub fn interrupt() {}
+
+/// Nothing.
+pub fn interrupt_process(_id: u32) {}
+
+/// Nothing.
+pub fn kill_process(_id: u32) {}
+
 /// A program in one of its executions: there is none.
 #[derive(Debug)]
 pub enum Machine {}

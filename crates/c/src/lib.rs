@@ -86,15 +86,15 @@ mod world;
 
 pub use calls::shim_source;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-pub use confine::{confine, keep_files};
+pub use confine::{confine, interrupt_process, keep_files, kill_process};
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 pub use elsewhere::{
-    Machine, TRAIL_SIZE, confine, keep_files, keep_trail, left_behind, load, must_agree, outside,
-    set_deadline,
+    Machine, TRAIL_SIZE, confine, interrupt, interrupt_process, keep_files, keep_trail,
+    kill_process, left_behind, load, must_agree, outside, set_deadline,
 };
 pub use inputs::wrong_input;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-pub use load::{keep_trail, load, must_agree, outside, set_deadline};
+pub use load::{interrupt, keep_trail, load, must_agree, outside, set_deadline};
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use machine::Machine;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

@@ -120,11 +120,17 @@ pub fn set_deadline(time: Option<std::time::Duration>) {
     trap::set_deadline(time);
 }
 
+/// The user wants the search to end: a step that has no end is broken off.
+pub fn interrupt() {
+    trap::interrupt();
+}
+
 impl Machine {
     /// The same for single runs, in which it does not matter that some steps have guards.
     pub fn for_runs() -> Option<Self> {
         if is_there() {
             world().learned.guarded = true;
+            world().learned.stacks = true;
         }
         Self::of_loaded()
     }

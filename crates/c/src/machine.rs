@@ -110,7 +110,20 @@ impl Machine {
     /// learned from them.
     pub fn end_search(&mut self) {
         world().searching = false;
+        // What they find must be found by the same schedule later.
+        world().learned.stacks = true;
         world().checkpoints.forget();
+    }
+
+    /// Ends a search that was broken off in a step without an end. The program is run again when
+    /// it is asked for something, and not before: that may be the same step.
+    pub fn end_broken_search(&mut self) {
+        let world = world();
+        world.stop = None;
+        world.forget_places();
+        self.end_search();
+        self.len = 0;
+        self.live.set(None);
     }
 
     /// Why the last search was broken off, if the program was the reason.
@@ -456,6 +469,9 @@ pub(crate) fn run(process: ProcessId) {
             return;
         }
         if let Some(trap) = trapped {
+            if world.weak.on {
+                weak::take_back();
+            }
             let (message, pc) = trap.words();
             let pc = world.place_in_source(pc);
             world.halt(MishapKind::Failure, Failure::new(message, pc));

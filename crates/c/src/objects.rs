@@ -2,7 +2,7 @@
 
 use mazurka_core::{Access, AccessKind, MishapKind, ProcessId};
 
-use crate::access::{announce, check, fail, fail_after, frees, refuse, rest};
+use crate::access::{announce, check, fail, fail_after, frees, look_at_time, refuse, rest};
 use crate::calls::{Ask, Halt};
 use crate::ends::{at_exit, last_function, later, now, orders, take_last};
 use crate::heap::{self, Found};
@@ -101,6 +101,7 @@ pub(crate) extern "C" fn ask(
     if !world().in_model {
         return before_main(what, one, other, pc);
     }
+    look_at_time();
     world().reaches(registers);
     world().called_at = pc;
     if world().weak.on

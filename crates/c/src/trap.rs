@@ -50,6 +50,8 @@ const TICKS_A_SECOND: u64 = 10;
 
 /// When the search is over, in milliseconds of the clock; 0 if there is no limit.
 static DEADLINE: AtomicU64 = AtomicU64::new(0);
+/// The user wants the search to end.
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 /// The search is over, and the current step goes on and on.
 static OVER: AtomicBool = AtomicBool::new(false);
 
@@ -67,6 +69,11 @@ fn now() -> u64 {
 pub(crate) fn set_deadline(time: Option<Duration>) {
     let end = time.map_or(0, |time| now().saturating_add(time.as_millis() as u64));
     DEADLINE.store(end, Ordering::Relaxed);
+}
+
+/// The user wants the search to end. May be called by any thread.
+pub(crate) fn interrupt() {
+    INTERRUPTED.store(true, Ordering::Relaxed);
 }
 
 /// Whether the search is over, and the current step goes on and on.
@@ -173,7 +180,7 @@ extern "C" fn tick(_: i32, _: *mut libc::siginfo_t, context: *mut libc::c_void) 
     let ticks = TICKS.fetch_add(1, Ordering::Relaxed) + 1;
     let pc = pc_of(context);
     let deadline = DEADLINE.load(Ordering::Relaxed);
-    let over = deadline > 0 && now() >= deadline;
+    let over = INTERRUPTED.load(Ordering::Relaxed) || deadline > 0 && now() >= deadline;
     // The tool's own code is not left in the middle; it looks itself.
     OVER.store(over, Ordering::Relaxed);
     let too_long = ticks >= MOST_SECONDS * TICKS_A_SECOND;

@@ -234,6 +234,8 @@ impl Failure {
 pub(crate) struct Learned {
     /// Some steps wait for a condition.
     pub guarded: bool,
+    /// Threads access the stacks of others.
+    pub stacks: bool,
     /// Granules that accesses of several sizes touch: each is one place.
     pub mixed: FxHashSet<usize>,
     /// The bytes of plain places whose accesses are steps, because accesses to them race.

@@ -3,7 +3,8 @@
 //! The program is native code, which can do anything that the user can: a process of its own keeps
 //! its crashes away from the user, and is no sandbox. That process is this tool with the same
 //! arguments and the flag `--native`, which names the compiled program; it explores and shows what
-//! it finds. The first process waits, and tells how the second ended if that was not by itself.
+//! it finds. The first process waits, passes Ctrl-C on, and tells how the second ended if that was
+//! not by itself.
 
 use std::ffi::OsString;
 use std::fs;
@@ -19,7 +20,7 @@ use mazurka::{Program, Schedule};
 
 use crate::commands::Refusal;
 use crate::exit::Exit;
-use crate::watch::worked;
+use crate::watch::{Worker, interrupted, worked};
 use crate::{files, output};
 
 /// The endings of files in C, and in C++.
@@ -302,7 +303,13 @@ impl NativeArgs {
     /// Compiles the program, and lets this tool, started again, do what was asked for.
     fn elsewhere(&self, names: &[&str]) -> Result<Exit, String> {
         let folder = Folder::new()?;
-        let object = self.compile(names, &folder.0)?;
+        let worker = Worker::expected();
+        let object = self.compile(names, &folder.0);
+        if interrupted() {
+            output::complain("inconclusive: interrupted before the program was compiled");
+            return Ok(Exit::Inconclusive);
+        }
+        let object = object?;
         let tool =
             std::env::current_exe().map_err(|error| format!("cannot start again: {error}"))?;
         let mut given: Vec<OsString> = std::env::args_os().skip(1).collect();
@@ -326,13 +333,18 @@ impl NativeArgs {
         let made = made.and_then(|file| file.set_len(native::TRAIL_SIZE as u64));
         made.map_err(|error| format!("`{}`: {error}", trail.display()))?;
         native::keep_files();
-        let status = Command::new(tool)
+        let child = Command::new(tool)
             .stdin(Stdio::null())
             .args(given)
             .env_clear()
             .envs(kept)
-            .status()
-            .map_err(|error| format!("cannot start again: {error}"))?;
+            .spawn();
+        let status = child.and_then(|mut child| {
+            worker.starts(child.id());
+            child.wait()
+        });
+        drop(worker);
+        let status = status.map_err(|error| format!("cannot start again: {error}"))?;
         match status.code() {
             Some(code) if code < Exit::BadInput as i32 && !folder.0.join(ENDED).exists() => {
                 Err(format!(
@@ -340,6 +352,10 @@ impl NativeArgs {
                 ))
             }
             Some(code) => Ok(Exit::of_code(code)),
+            None if interrupted() => {
+                output::complain("inconclusive: interrupted, and nothing is known");
+                Ok(Exit::Inconclusive)
+            }
             None => {
                 let left = fs::read(trail)
                     .ok()

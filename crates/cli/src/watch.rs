@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use mazurka::record::Record;
@@ -43,6 +43,9 @@ const BEFORE_A_LOOK: Duration = Duration::from_millis(100);
 /// Signals that come so soon after the first are the same wish: `timeout` tells the program and
 /// then its group, so that the program hears it twice, and a terminal may do the same.
 const SAME_WISH: Duration = Duration::from_millis(500);
+
+/// What the process that does the work has left to say after a second wish.
+const BEFORE_THE_LAST: Duration = Duration::from_secs(1);
 
 /// Set when Ctrl-C has been pressed.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
@@ -177,6 +180,7 @@ fn listen() {
     let mut first = None;
     let _ = ctrlc::set_handler(move || {
         tell(&INTERRUPTED);
+        mazurka::native::interrupt();
         if WAITING.load(Ordering::SeqCst) {
             // What the terminal shows next begins on a line of its own.
             println!();
@@ -191,6 +195,63 @@ fn listen() {
             std::process::exit(exit::inconclusive());
         }
     });
+}
+
+/// The process that does the work for this one, as long as it is there.
+static WORKER: Mutex<Option<u32>> = Mutex::new(None);
+
+/// The process that does the work for this one; it hears of Ctrl-C as well, however that came here.
+pub(crate) struct Worker(());
+
+impl Worker {
+    /// From now on Ctrl-C does not end this process, so that it can wait for the other.
+    #[cfg(not(target_family = "wasm"))]
+    pub(crate) fn expected() -> Self {
+        let mut first = None;
+        let _ = ctrlc::set_handler(move || {
+            tell(&INTERRUPTED);
+            let insists = insists(&mut first, Instant::now());
+            pass_on(mazurka::native::interrupt_process);
+            if insists {
+                std::thread::sleep(BEFORE_THE_LAST);
+                if worker().is_none() {
+                    std::process::exit(exit::inconclusive());
+                }
+                pass_on(mazurka::native::kill_process);
+            }
+        });
+        Self(())
+    }
+
+    #[cfg(target_family = "wasm")]
+    pub(crate) fn expected() -> Self {
+        Self(())
+    }
+
+    /// It is there.
+    pub(crate) fn starts(&self, id: u32) {
+        *worker() = Some(id);
+        if interrupted() {
+            pass_on(mazurka::native::interrupt_process);
+        }
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        *worker() = None;
+    }
+}
+
+fn worker() -> MutexGuard<'static, Option<u32>> {
+    WORKER.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Sends a signal to the process that does the work.
+fn pass_on(signal: fn(u32)) {
+    if let Some(id) = *worker() {
+        signal(id);
+    }
 }
 
 /// Starts the guard.

@@ -15,6 +15,7 @@ pub struct ProcessId(pub u32);
 
 impl ProcessId {
     /// The number as an index.
+    #[inline]
     pub fn index(self) -> usize {
         self.0 as usize
     }

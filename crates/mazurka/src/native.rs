@@ -15,7 +15,8 @@ use crate::{Options, Program, Refused};
 
 pub use mazurka_c::{
     FLAGS, LoadError, OPTIONAL_FLAGS, RUNS_HERE, SHIM_FLAGS, Settings, TRAIL_SIZE, confine,
-    keep_files, keep_trail, left_behind, shim_flags, shim_source, wrong_input,
+    interrupt, interrupt_process, keep_files, keep_trail, kill_process, left_behind, shim_flags,
+    shim_source, wrong_input,
 };
 use mazurka_c::{Machine, Stop};
 
@@ -129,8 +130,7 @@ impl Front for Native {
             }
             // The limit is a bound of what was found.
             Some(Stop::OutOfTime) => {
-                machine.start_again();
-                machine.end_search();
+                machine.end_broken_search();
                 Ok(false)
             }
             Some(Stop::Refused(what)) => Err(Refused::Uncontrolled(what)),

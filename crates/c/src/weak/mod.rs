@@ -9,8 +9,9 @@
 //!   put into real memory, where the shim finds it.
 //! - *Plain accesses* are events where two threads touch a place, one of them writing, or where the
 //!   place is accessed atomically, too. Which places these are is found out: the search starts
-//!   again when it meets a new one. All others commute. A plain write is announced after it has
-//!   been made, when its value is there; no thread has run in between.
+//!   again when it meets a new one. All others commute. What a plain write writes is known after
+//!   it has been made; it is taken back then, announced, and put there when the engine has
+//!   answered. So no thread meets it in memory before, as one that races with it would.
 //! - *Before the first thread is started* nothing is an event: what is in memory then is where
 //!   locations start, unless values are chosen before (`eager`).
 //! - *Loops that spin.* A thread that comes back to a read with the same stack and registers would
@@ -87,8 +88,8 @@ pub(crate) struct Asking {
     pub(super) rule: Rule,
     /// What the engine has answered.
     pub(super) answer: Value,
-    /// Plain writes that are made and not announced: the cell, the place and where.
-    written: Vec<(u32, (usize, usize), usize)>,
+    /// Plain writes that are not answered.
+    written: Vec<Written>,
     /// The places of its plain access.
     parts: Vec<(u32, (usize, usize))>,
     /// The threads that it wakes.
@@ -114,6 +115,29 @@ impl Asking {
         self.written.clear();
         self.waits = 0;
         self.round = Round::default();
+    }
+}
+
+/// A plain write to a part of a place.
+#[derive(Clone, Copy)]
+struct Written {
+    cell: u32,
+    place: (usize, usize),
+    pc: usize,
+    /// What is not in memory: what was there before, and while it is announced what it writes.
+    other: i64,
+}
+
+impl Written {
+    /// Exchanges what is in memory and what is not. A write that has ended in a fault has changed
+    /// nothing, and its memory may not be written.
+    fn swap(&mut self) {
+        let (address, size) = self.place;
+        let there = bits_at(address, size);
+        if there != self.other {
+            put_bits(address, size, self.other);
+            self.other = there;
+        }
     }
 }
 
@@ -248,17 +272,31 @@ fn act(pending: Pending, action: Action, rule: Rule) -> Value {
 
 /// Announces the plain writes that the current thread has made.
 pub(crate) fn flush() {
-    while let Some((cell, (address, size), pc)) = {
+    take_back();
+    while let Some(mut write) = {
         let written = &mut world().me().asking.written;
         (!written.is_empty()).then(|| written.remove(0))
     } {
         let action = Action::Write {
-            loc: Loc(cell),
+            loc: Loc(write.cell),
             order: MemoryOrder::Plain,
-            value: bits_at(address, size),
+            value: write.other,
         };
-        act(Pending::new("write", address, pc), action, Rule::Nothing);
+        let pending = Pending::new("write", write.place.0, write.pc);
+        act(pending, action, Rule::Nothing);
+        write.swap();
     }
+}
+
+/// Takes the plain writes out of memory that the current thread has made and not announced.
+pub(crate) fn take_back() {
+    world()
+        .me()
+        .asking
+        .written
+        .iter_mut()
+        .rev()
+        .for_each(Written::swap);
 }
 
 impl World {
@@ -576,12 +614,18 @@ pub(crate) fn plain(place: (usize, usize), writes: bool, pc: usize) {
                 has_read(cell, value);
             }
         }
-        if writes {
-            let written = &mut self::world().me().asking.written;
-            written.push((cell, (address, size), pc));
-        }
     }
     check(address, size, verb, pc);
+    if writes {
+        let asking = &mut self::world().me().asking;
+        let parts = asking.parts.iter().filter(|(_, (_, size))| *size <= 8);
+        asking.written.extend(parts.map(|&(cell, place)| Written {
+            cell,
+            place,
+            pc,
+            other: bits_at(place.0, place.1),
+        }));
+    }
 }
 
 /// A block is given back, which writes what is known of it.

@@ -49,6 +49,34 @@ fn races_have_both_places() {
     assert!(copied.says("data race on `a+40`"), "{copied:?}");
 }
 
+/// Accesses of a thread to its own stack are noted only where another thread accesses it, too: also
+/// those that were made before that showed.
+#[test]
+fn stacks_are_shared() {
+    if !has_compiler() {
+        return;
+    }
+    let program = |own: &str, other: &str, end: &str| {
+        found(&format!(
+            "atomic_int go; void *f(void *p) {{\n\
+             if (atomic_load_explicit(&go, memory_order_acquire)) {{ {other} }} return 0; }}\n\
+             int main(void) {{ volatile int v = 1; pthread_t a;\n\
+             pthread_create(&a, 0, f, (void *)&v); {own}\n\
+             atomic_store_explicit(&go, 1, ORDER); {end} return 0; }}"
+        ))
+    };
+    let ordered = |order: &str, end: &str| {
+        let own = format!("\n#define ORDER memory_order_{order}\nv = 2;");
+        program(&own, "assert(*(int *)p == 2);", end)
+    };
+    let right = ordered("release", "pthread_join(a, 0); v = 3;");
+    assert!(right.is_right(), "{right:?}");
+    let relaxed = ordered("relaxed", "pthread_join(a, 0); v = 3;");
+    assert!(relaxed.says("data race on `stack of 0"), "{relaxed:?}");
+    let early = ordered("release", "v = 3; pthread_join(a, 0);");
+    assert!(early.says("data race on `stack of 0"), "{early:?}");
+}
+
 #[test]
 fn races_say_which_order_is_missing() {
     if !has_compiler() {

@@ -143,7 +143,9 @@ fn text(program: &Program) -> String {
     for (number, ops) in program.threads.iter().enumerate() {
         text += &format!("static void *t{number}(void *p) {{ int r = 0;\n");
         for (at, op) in ops.iter().enumerate() {
-            let skips = at > 0 && matches!(ops[at - 1], Op::SkipIfOdd);
+            // One that is left out leaves nothing out.
+            let before = ops[..at].iter().rev();
+            let skips = before.take_while(|op| matches!(op, Op::SkipIfOdd)).count() % 2 == 1;
             if skips {
                 text += "if (r % 2 == 0) { ";
             }

@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::native::{has_compiler, mazurka};
 
@@ -120,16 +120,70 @@ fn a_search_that_is_broken_off_says_what_it_has_seen() {
             "{memory:?}: {out}{err}"
         );
     }
-    // Ctrl-C is for the tool, which may end by it, and for the process that runs the program.
-    let (code, out) = interrupted(&file);
-    assert!(
-        code != Some(0) && out.starts_with("inconclusive") && out.contains("executions"),
-        "{code:?} {out}"
-    );
 }
 
-/// Starts a search, interrupts it, and waits for its end.
-fn interrupted(file: &str) -> (Option<i32>, String) {
+/// Steps without an end: where no code of the runtime runs, where it runs all the time, and after
+/// an execution that comes to its end.
+const ENDLESS: [&str; 3] = [
+    "int main(void) { volatile int p = 0; for (;;) p++; }",
+    "int main(void) { for (;;) free(malloc(0)); }",
+    "atomic_int x; void *f(void *p) { x = 1; return p; }\n\
+    int main(void) { pthread_t t; pthread_create(&t, 0, f, 0);\n\
+    volatile int p = 0; if (x) for (;;) p++; pthread_join(t, 0); return 0; }",
+];
+
+#[test]
+fn a_time_limit_ends_steps_without_an_end() {
+    if !has_compiler() {
+        return;
+    }
+    for body in ENDLESS {
+        let (_folder, file) = program(body);
+        for memory in [&[][..], &["--memory", "rc11"]] {
+            let mut all = vec!["check", &file, "--time-limit", "1s"];
+            all.extend(memory);
+            let (code, out, err) = mazurka(&all);
+            assert!(
+                code == 2 && out.contains("--time-limit 1s was reached"),
+                "{memory:?}: {out}{err}\n{body}"
+            );
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_interrupted_search_says_what_it_has_seen() {
+    if !has_compiler() {
+        return;
+    }
+    // A terminal tells all processes, and `kill` one.
+    for (body, group) in [
+        (LONG, true),
+        (LONG, false),
+        (ENDLESS[0], false),
+        (ENDLESS[2], true),
+    ] {
+        let (_folder, file) = program(body);
+        let (code, out, worker) = interrupted(&file, group);
+        assert!(
+            code == Some(2) && out.starts_with("inconclusive") && out.contains("interrupted"),
+            "{code:?} {out}\n{body}"
+        );
+        assert!(!is_worker(&worker), "process {worker} runs on");
+    }
+}
+
+/// Whether there is such a process, and it runs a program.
+#[cfg(target_os = "linux")]
+fn is_worker(id: &str) -> bool {
+    let arguments = fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
+    String::from_utf8_lossy(&arguments).contains("--native")
+}
+
+/// Starts a search, interrupts it, and waits for its end. Also returns which process has searched.
+#[cfg(target_os = "linux")]
+fn interrupted(file: &str, group: bool) -> (Option<i32>, String, String) {
     let mut tool = Command::new("setsid");
     let tool = tool
         .arg(env!("CARGO_BIN_EXE_mazurka"))
@@ -137,24 +191,29 @@ fn interrupted(file: &str) -> (Option<i32>, String) {
     let child = tool.stdout(Stdio::piped()).spawn().expect("the tool");
     let id = child.id();
     let children = format!("/proc/{id}/task/{id}/children");
-    let limits = |child: &str| fs::read_to_string(format!("/proc/{child}/limits"));
-    let runs = || {
-        let all = fs::read_to_string(&children).unwrap_or_default();
-        // It has set its limits.
-        all.split_whitespace().any(|child| {
-            limits(child).is_ok_and(|text| text.contains("Max open files            64 "))
-        })
+    // It hears of Ctrl-C as soon as the search begins.
+    let hears = |worker: &str| {
+        let status = fs::read_to_string(format!("/proc/{worker}/status")).unwrap_or_default();
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        let caught = caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+        caught.is_some_and(|mask| mask & 1 << 1 != 0)
     };
-    while !runs() {
+    let worker = loop {
+        let all = fs::read_to_string(&children).unwrap_or_default();
+        let mut all = all.split_whitespace();
+        if let Some(worker) = all.find(|worker| is_worker(worker) && hears(worker)) {
+            break worker.to_owned();
+        }
         std::thread::sleep(Duration::from_millis(20));
-    }
-    std::thread::sleep(Duration::from_millis(500));
-    let group = format!("-{id}");
-    let sent = Command::new("kill").args(["-INT", "--", &group]).status();
+    };
+    let to = if group {
+        format!("-{id}")
+    } else {
+        id.to_string()
+    };
+    let sent = Command::new("kill").args(["-INT", "--", &to]).status();
     assert!(sent.is_ok_and(|status| status.success()), "a signal");
-    let start = Instant::now();
     let output = child.wait_with_output().expect("an end");
-    assert!(start.elapsed() < Duration::from_secs(10), "it goes on");
     let out = String::from_utf8_lossy(&output.stdout).into_owned();
-    (output.status.code(), out)
+    (output.status.code(), out, worker)
 }

@@ -458,12 +458,16 @@ impl<'a> Ledger<'a> {
             .any(|found| found.mishap.is_some_and(|known| known.site == mishap.site));
         let mut run = program.whole();
         // The other side of a data race belongs to the past of the failure, and to no other order.
+        // So does that of a race that has halted a process before: in another order another
+        // process is halted, or none.
         let mut ordered = Vec::new();
         if let Past::Of(at) = past
-            && let Some(other) = run[at].races_with
+            && run[..=at].iter().any(|event| event.races_with.is_some())
         {
             ordered.extend_from_slice(&run[..=at]);
-            ordered[at].joined.push(other);
+            for event in &mut ordered {
+                event.joined.extend(event.races_with);
+            }
             run = &ordered;
         }
         let past = match past {

@@ -11,7 +11,7 @@ use mazurka_core::record::{Kind, Run, Step, Witness};
 use mazurka_core::{
     Bound, Counts, Fingerprint, Kinds, Limits, Random, Schedule as Written, ScheduledStep,
 };
-use mazurka_explore::{Budget, Watch, broken_by};
+use mazurka_explore::{Budget, Watch};
 use mazurka_memory::graph::Kind as Access;
 use mazurka_memory::schedule::{Schedule, ScheduledAction};
 use mazurka_memory::{
@@ -267,7 +267,7 @@ impl Native {
         let mut bounds = found.bounds.clone();
         bounds.extend(over);
         if std::mem::take(&mut self.out_of_time) {
-            bounds.push(broken_by(asked.limits));
+            bounds.push(budget.why_broken(seen, watch));
         }
         budget.restate(&mut bounds);
         let mut witnesses = self.witnesses(&found, deadlock.as_ref(), asked.counted)?;
