@@ -70,16 +70,18 @@ pub(crate) fn compare(a: &Value, b: &Value) -> Ordering {
 }
 
 fn bounded(value: BigInt) -> Result<Value, Trouble> {
-    match value.bits() > MAX_BITS {
-        true => Err(Trouble::TooLarge),
-        false => Ok(Value::integer(value)),
+    if value.bits() > MAX_BITS {
+        Err(Trouble::TooLarge)
+    } else {
+        Ok(Value::integer(value))
     }
 }
 
 fn bounded_rational(value: BigRational) -> Result<Value, Trouble> {
-    match bits(&value) > MAX_RATIO_BITS {
-        true => Err(Trouble::TooLarge),
-        false => Ok(Value::rational(value)),
+    if bits(&value) > MAX_RATIO_BITS {
+        Err(Trouble::TooLarge)
+    } else {
+        Ok(Value::rational(value))
     }
 }
 
@@ -106,9 +108,10 @@ fn small_ratio(a: i64, b: i64) -> Value {
     let sign = if b < 0 { -1 } else { 1 };
     let part = |n: i64| BigInt::from(sign * i128::from(n) / i128::from(x));
     let (numer, denom) = (part(a), part(b));
-    match denom == BigInt::from(1) {
-        true => Value::integer(numer),
-        false => Value::Rat(Arc::new(BigRational::new_raw(numer, denom))),
+    if denom == BigInt::from(1) {
+        Value::integer(numer)
+    } else {
+        Value::Rat(Arc::new(BigRational::new_raw(numer, denom)))
     }
 }
 

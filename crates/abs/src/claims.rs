@@ -60,9 +60,10 @@ impl Machine {
             fixed &= effects.others.is_empty();
             self.claim_effects(task.object, effects, into);
         }
-        let asked = match self.code.is_idle(task.pc) {
-            true => &[],
-            false => &task.frames[..],
+        let asked = if self.code.is_idle(task.pc) {
+            &[]
+        } else {
+            &task.frames[..]
         };
         for frame in asked {
             self.claim_life(frame.object, throws && frame.object == task.object, into);
@@ -132,9 +133,10 @@ impl Machine {
             let cell = self.first_cell(object) + info.life_cell();
             add_claim(
                 into,
-                match kills {
-                    true => Access::write(cell),
-                    false => Access::read(cell),
+                if kills {
+                    Access::write(cell)
+                } else {
+                    Access::read(cell)
                 },
             );
         }
@@ -149,9 +151,10 @@ impl Machine {
             let writes = holds || root.holder == Some(process.0);
             add_claim(
                 into,
-                match writes {
-                    true => Access::write(cell),
-                    false => Access::read(cell),
+                if writes {
+                    Access::write(cell)
+                } else {
+                    Access::read(cell)
                 },
             );
         }
@@ -171,9 +174,10 @@ impl Machine {
             for &(class, field, writes) in others {
                 let counts = field != info.life_cell() || info.may_die;
                 if class == object.class && counts {
-                    let access = match writes {
-                        true => Access::write(first + field),
-                        false => Access::read(first + field),
+                    let access = if writes {
+                        Access::write(first + field)
+                    } else {
+                        Access::read(first + field)
                     };
                     add_claim(into, access);
                 }

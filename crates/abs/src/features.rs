@@ -255,13 +255,14 @@ impl<'a> Selection<'a> {
             FeatureExpr::Bool(value) => Ok(Value::Bool(*value)),
             FeatureExpr::Int(value) => Ok(Value::Int(value.clone())),
             FeatureExpr::Text(value) => Ok(Value::Text(value.clone())),
-            FeatureExpr::Feature(name) => match self.known.contains(name.text.as_str()) {
-                true => Ok(Value::Bool(self.selected.contains(name.text.as_str()))),
-                false => {
+            FeatureExpr::Feature(name) => {
+                if self.known.contains(name.text.as_str()) {
+                    Ok(Value::Bool(self.selected.contains(name.text.as_str())))
+                } else {
                     let what = format!("feature `{}`", name.text);
                     Err(Undefined::Unknown(what, name.span))
                 }
-            },
+            }
             FeatureExpr::Attribute(of, name) => {
                 let of = of.as_ref().map_or(here, |of| of.text.as_str());
                 match self.values.get(&(of, name.text.as_str())) {

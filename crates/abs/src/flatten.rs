@@ -534,9 +534,10 @@ impl Flattener<'_> {
                     let within = delta.within.as_ref();
                     within.is_some_and(|within| within.text == module.name.text)
                 };
-                let within = match full.text.contains('.') {
-                    true => None,
-                    false => self.modules.iter().position(within),
+                let within = if full.text.contains('.') {
+                    None
+                } else {
+                    self.modules.iter().position(within)
                 };
                 let Some(home) = within.or_else(|| self.home(&full, delta)) else {
                     return;

@@ -208,9 +208,10 @@ impl Machine {
                 if class != object.class {
                     break;
                 }
-                let access = match writes {
-                    true => Access::write(first + field),
-                    false => Access::read(first + field),
+                let access = if writes {
+                    Access::write(first + field)
+                } else {
+                    Access::read(first + field)
                 };
                 add_claim(into, access);
             }

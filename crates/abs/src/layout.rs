@@ -39,9 +39,10 @@ pub fn indented(source: &str) -> Result<String, Vec<Diagnostic>> {
             true => line.trim_end_matches(['\n', '\r']),
             false => line.trim(),
         };
-        let content = match inside(source, &tokens, end) {
-            true => content,
-            false => content.trim_end(),
+        let content = if inside(source, &tokens, end) {
+            content
+        } else {
+            content.trim_end()
         };
         if !starts_inside && !content.is_empty() {
             text.extend(std::iter::repeat_n(' ', depth));

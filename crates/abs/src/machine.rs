@@ -137,9 +137,10 @@ impl Machine {
         object.there = true;
         // What some guarded step may touch: objects are created as the program runs, so that may be
         // anything.
-        let guards = match code.guarded || code.object.is_some() {
-            true => vec![Access::ANYTHING],
-            false => Vec::new(),
+        let guards = if code.guarded || code.object.is_some() {
+            vec![Access::ANYTHING]
+        } else {
+            Vec::new()
         };
         let names = Names::new(Arc::clone(&code.ranks), code.timed);
         Self {
@@ -445,9 +446,10 @@ impl Machine {
         let name = self.names.object(number);
         let info = &self.code.classes[name.class as usize];
         let chosen = self.code.observed.fields.as_ref();
-        let fields = match self.code.object.is_none() || name.chosen {
-            true => 0..info.fields.len(),
-            false => 0..0,
+        let fields = if self.code.object.is_none() || name.chosen {
+            0..info.fields.len()
+        } else {
+            0..0
         };
         fields.filter(move |&at| {
             chosen.is_none_or(|chosen| {
@@ -546,11 +548,10 @@ impl Execution for Machine {
 
     fn claims(&self, process: ProcessId, into: &mut Claims) {
         let alive = |task: &Task| task.life == Life::Alive;
-        match self.is_clock(process) || self.task(process).is_some_and(alive) {
-            true => {
-                self.claims_of(process, into);
-            }
-            false => into.clear(),
+        if self.is_clock(process) || self.task(process).is_some_and(alive) {
+            self.claims_of(process, into);
+        } else {
+            into.clear()
         }
     }
 
@@ -668,9 +669,10 @@ impl Execution for Machine {
     /// The fields of objects and the output.
     fn observation(&self) -> Fingerprint {
         let all = self.observed();
-        match self.code.object.is_some() {
-            true => all,
-            false => self.output(all),
+        if self.code.object.is_some() {
+            all
+        } else {
+            self.output(all)
         }
     }
 }

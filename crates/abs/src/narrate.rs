@@ -100,9 +100,10 @@ impl Machine {
             task.pc > 0 && matches!(self.code.ops[task.pc as usize - 1], Op::Await | Op::Suspend);
         let fresh = !waits && !self.holds_at(task.pc);
         let class = &self.code.classes[self.names.object(task.object).class as usize];
-        match fresh {
-            true => class.methods[task.method as usize].span,
-            false => self.code.spans[if waits { task.pc - 1 } else { task.pc } as usize],
+        if fresh {
+            class.methods[task.method as usize].span
+        } else {
+            self.code.spans[if waits { task.pc - 1 } else { task.pc } as usize]
         }
     }
 
@@ -445,9 +446,10 @@ impl Narrator for Machine {
             let class = &self.code.classes[object.class as usize];
             let name = object_name(number, &self.code, &self.names);
             // Between results that may be all that differs.
-            let told = match observed_only {
-                true => class.may_die && self.observes_life(number),
-                false => object.dead,
+            let told = if observed_only {
+                class.may_die && self.observes_life(number)
+            } else {
+                object.dead
             };
             if told {
                 all.push(Binding {

@@ -154,13 +154,14 @@ impl Machine {
             *field == code.classes[*class as usize].life_cell()
         };
         let calls = |effects: &Effects| !effects.others.iter().all(lives);
-        let cells = match code.effects.values().any(calls) {
-            false => Cells::Each,
-            true => Cells::Shared(RefCell::new(SharedCells {
+        let cells = if code.effects.values().any(calls) {
+            Cells::Shared(RefCell::new(SharedCells {
                 first: FxHashMap::default(),
                 all: Vec::new(),
                 next: CLOCK + 1,
-            })),
+            }))
+        } else {
+            Cells::Each
         };
         let mut machine = Self::new(code, max_local);
         machine.nets = Some(cells);
@@ -276,9 +277,10 @@ impl Machine {
             let cell = cells.borrow_mut().first(cog, class, fields) + field;
             add_claim(
                 into,
-                match writes {
-                    true => Access::write(cell),
-                    false => Access::read(cell),
+                if writes {
+                    Access::write(cell)
+                } else {
+                    Access::read(cell)
                 },
             );
         }

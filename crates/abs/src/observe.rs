@@ -109,9 +109,10 @@ impl Machine {
             Value::Data(data) => data.refers,
             _ => false,
         };
-        match refers {
-            true => start.then_all(self.seen_parts(value, names)),
-            false => value.fingerprint(start, &self.names),
+        if refers {
+            start.then_all(self.seen_parts(value, names))
+        } else {
+            value.fingerprint(start, &self.names)
         }
     }
 

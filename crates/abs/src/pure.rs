@@ -298,9 +298,10 @@ impl Evaluator<'_> {
     /// A new text, if it is not too long.
     fn text(&self, text: String, fuel: &mut u64) -> Result<Value, Fault> {
         spend(fuel, text.len() as u64 / 64)?;
-        match text.len() > text::MOST {
-            true => Err(Fault::TooMuch),
-            false => Ok(Value::Text(text.into())),
+        if text.len() > text::MOST {
+            Err(Fault::TooMuch)
+        } else {
+            Ok(Value::Text(text.into()))
         }
     }
 

@@ -175,9 +175,10 @@ class Account(Int start) implements Account {
             let code = |text: &str| crate::load(text, &crate::Settings::default());
             let before = code(&source).expect("a program of the corpus");
             for symbol in symbols(&source).declared {
-                let new = match symbol.name.starts_with(|c: char| c.is_uppercase()) {
-                    true => "Zz9",
-                    false => "zz9",
+                let new = if symbol.name.starts_with(|c: char| c.is_uppercase()) {
+                    "Zz9"
+                } else {
+                    "zz9"
                 };
                 let Ok(spans) = renaming(&source, symbol.span.start, new) else {
                     refused += 1;

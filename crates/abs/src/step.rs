@@ -461,9 +461,10 @@ impl<L: Listener> Cpu<'_, L> {
                     return Ok(Next::Rest(Rest::Holding(pc)));
                 }
                 if let Value::Text(text) = pop(&mut task.stack) {
-                    let text = match line {
-                        true => Arc::new(format!("{text}\n")),
-                        false => text,
+                    let text = if line {
+                        Arc::new(format!("{text}\n"))
+                    } else {
+                        text
                     };
                     self.listener.hear(|| Happening::Printed(text.clone()));
                     if !self.code.observed.no_output {
@@ -604,9 +605,10 @@ impl<L: Listener> Cpu<'_, L> {
         while self.state.objects.len() <= object as usize {
             self.state.objects.push(Object::nowhere());
         }
-        let cog = match local {
-            true => self.state.objects[this as usize].cog,
-            false => object,
+        let cog = if local {
+            self.state.objects[this as usize].cog
+        } else {
+            object
         };
         let new = &mut self.state.objects[object as usize];
         new.there = true;

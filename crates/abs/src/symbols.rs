@@ -389,9 +389,10 @@ impl Finder {
         let called = self.is(at + 1, "(");
         if self.is_type_name(at) {
             let made = at > 0 && matches!(self.keyword(at - 1), Some("new" | "local"));
-            return match made {
-                true => of(&[Class]),
-                false => of(&[Interface, Data, Constructor, Class, Module]),
+            return if made {
+                of(&[Class])
+            } else {
+                of(&[Interface, Data, Constructor, Class, Module])
             };
         }
         match () {

@@ -72,12 +72,11 @@ fn write_inner(into: &mut String, value: &Value, most: usize, (code, names): (&C
             Value::Data(data) => {
                 if let Some((start, _, cons)) = listed(data, code) {
                     into.push_str(start);
-                    match data.constructor == cons {
-                        true => {
-                            pending.push(Piece::Rest(data.parts[1].clone(), cons));
-                            pending.push(Piece::Value(data.parts[0].clone()));
-                        }
-                        false => into.push(']'),
+                    if data.constructor == cons {
+                        pending.push(Piece::Rest(data.parts[1].clone(), cons));
+                        pending.push(Piece::Value(data.parts[0].clone()));
+                    } else {
+                        into.push(']')
                     }
                     continue;
                 }

@@ -10,9 +10,10 @@ impl<L: Listener> Cpu<'_, L> {
     /// Where an exception leads: to a handler, or to the recovery block, which is asked about
     /// assertions only if it names them. None if it has ended the task, and killed its object.
     pub(crate) fn throw(&mut self, pc: u32, exception: Value, task: &mut Task) -> Option<u32> {
-        let recovered_from = match task.recovers {
-            true => task.stack.first().cloned(),
-            false => None,
+        let recovered_from = if task.recovers {
+            task.stack.first().cloned()
+        } else {
+            None
         };
         if let Some(handler) = self.catch(pc, &exception, task) {
             return Some(handler);

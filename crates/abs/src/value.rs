@@ -126,9 +126,10 @@ impl Value {
     }
 
     pub fn rational(value: BigRational) -> Value {
-        match value.is_integer() {
-            true => Value::integer(value.to_integer()),
-            false => Value::Rat(Arc::new(value)),
+        if value.is_integer() {
+            Value::integer(value.to_integer())
+        } else {
+            Value::Rat(Arc::new(value))
         }
     }
 

@@ -403,9 +403,10 @@ fn shared((address, size): (usize, usize), writes: bool, pc: usize, stack: (usiz
     }
     let world = world();
     let cell = world.place(address, size);
-    let (verb, kind) = match writes {
-        true => ("write", AccessKind::Write),
-        false => ("read", AccessKind::Read),
+    let (verb, kind) = if writes {
+        ("write", AccessKind::Write)
+    } else {
+        ("read", AccessKind::Read)
     };
     let pending = Pending::new(verb, address, pc).on(kind, cell);
     let spins = !writes && world.spins(pc, stack.0, stack.1);

@@ -282,12 +282,11 @@ impl World {
             self.checkpoints.owner = owner;
         }
         let mut new = self.checkpoints.spare.pop().unwrap_or_default();
-        match self.save(&mut new) {
-            true => {
-                new.depth = depth;
-                self.checkpoints.kept.push(new);
-            }
-            false => self.checkpoints.spare.push(new),
+        if self.save(&mut new) {
+            new.depth = depth;
+            self.checkpoints.kept.push(new);
+        } else {
+            self.checkpoints.spare.push(new)
         }
     }
 

@@ -241,9 +241,10 @@ impl Symbols {
             unit.uleb()?;
             unit.uleb()?;
             let folder = folders.get(folder as usize).map_or("", String::as_str);
-            let path = match folder.is_empty() || name.starts_with('/') {
-                true => name,
-                false => format!("{folder}/{name}"),
+            let path = if folder.is_empty() || name.starts_with('/') {
+                name
+            } else {
+                format!("{folder}/{name}")
             };
             self.files.push(path);
         }

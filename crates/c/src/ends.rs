@@ -74,9 +74,10 @@ fn ends_of_program(verb: &'static str, pc: usize) {
 
 /// A step that orders what threads do with something that they share.
 pub(crate) fn orders(pending: Pending, cell: u32) {
-    match world().weak.on {
-        true => weak::orders(pending, cell),
-        false => announce(pending.on(AccessKind::Write, cell)),
+    if world().weak.on {
+        weak::orders(pending, cell)
+    } else {
+        announce(pending.on(AccessKind::Write, cell))
     }
 }
 
@@ -122,9 +123,10 @@ impl World {
     /// What is observed of an execution.
     pub fn observation(&self) -> Fingerprint {
         let settings = &self.settings;
-        let mut all = match settings.observed.is_empty() || settings.observes_output() {
-            true => self.output,
-            false => Fingerprint::EMPTY,
+        let mut all = if settings.observed.is_empty() || settings.observes_output() {
+            self.output
+        } else {
+            Fingerprint::EMPTY
         };
         if settings.observes_code() {
             all = all.then(self.exit_code as u64);
@@ -160,9 +162,10 @@ impl World {
         self.observed.iter().map(move |(name, address, size)| {
             let kept = start..start + size;
             start += size;
-            let content = match self.exited {
-                true => &self.left[kept],
-                false => bytes_at(*address, *size),
+            let content = if self.exited {
+                &self.left[kept]
+            } else {
+                bytes_at(*address, *size)
             };
             (name.as_str(), content)
         })

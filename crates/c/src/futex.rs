@@ -56,9 +56,10 @@ pub(crate) fn wake(word: usize, most: i64, pc: usize) -> i64 {
     while woken < most && !waiters.is_empty() {
         let left = waiters.len() as i64;
         // Which of them, unless all are woken.
-        let chosen = match left > most - woken {
-            true => world.outcome(0, left) as usize,
-            false => 0,
+        let chosen = if left > most - woken {
+            world.outcome(0, left) as usize
+        } else {
+            0
         };
         world.wake(waiters.remove(chosen));
         woken += 1;

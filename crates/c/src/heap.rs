@@ -70,9 +70,10 @@ pub(crate) struct Region {
 
 /// Maps memory at a fixed address.
 pub(crate) fn map(address: usize, size: usize, guard: bool) -> bool {
-    let access = match guard {
-        true => libc::PROT_NONE,
-        false => libc::PROT_READ | libc::PROT_WRITE,
+    let access = if guard {
+        libc::PROT_NONE
+    } else {
+        libc::PROT_READ | libc::PROT_WRITE
     };
     let flags =
         libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
@@ -276,9 +277,10 @@ impl Region {
             return Found::Gap(None);
         };
         let block = &self.blocks[last];
-        match address < block.address + block.size || address == block.address {
-            true => Found::Block(block),
-            false => Found::Gap(Some(*block)),
+        if address < block.address + block.size || address == block.address {
+            Found::Block(block)
+        } else {
+            Found::Gap(Some(*block))
         }
     }
 

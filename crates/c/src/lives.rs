@@ -210,9 +210,10 @@ pub(crate) fn init(object: usize, kind: Kind, value: i64, pc: usize) -> i64 {
     }
     // Under a memory model threads that leave a barrier still read the number of the old one.
     let counts = kind == Kind::Barrier && world().weak.on;
-    let cell = match held || waiting || counts {
-        true => world().renew(object),
-        false => cell,
+    let cell = if held || waiting || counts {
+        world().renew(object)
+    } else {
+        cell
     };
     world().cell(cell).destroyed = None;
     kind.say(object, FREE);

@@ -104,9 +104,10 @@ pub fn keep_trail(file: i32) {
 /// What of the program that was loaded runs outside of what is explored: functions of the C
 /// library that are passed through.
 pub fn outside() -> Vec<String> {
-    match is_there() {
-        true => world().outside.clone(),
-        false => Vec::new(),
+    if is_there() {
+        world().outside.clone()
+    } else {
+        Vec::new()
     }
 }
 

@@ -94,9 +94,10 @@ impl Machine {
         world.searching = true;
         world.checkpoints.forget();
         (self.len, self.initial) = (0, Vec::new());
-        self.guards = match world.learned.guarded || world.claims_more() {
-            true => vec![Access::ANYTHING],
-            false => Vec::new(),
+        self.guards = if world.learned.guarded || world.claims_more() {
+            vec![Access::ANYTHING]
+        } else {
+            Vec::new()
         };
         self.begin();
         self.initial.clone_from(&self::world().effects.mishaps);

@@ -484,13 +484,12 @@ fn join(handle: i64, pc: usize) -> i64 {
 
 fn detach(handle: i64, pc: usize) -> i64 {
     let thread = named(handle, pc, "detaches");
-    match world().weak.on {
-        true => weak::first(thread, "detaches", pc),
-        false => {
-            let current = world().current;
-            let thread = world().thread(thread.index());
-            (thread.detached, thread.claimed) = (true, Some(current));
-        }
+    if world().weak.on {
+        weak::first(thread, "detaches", pc)
+    } else {
+        let current = world().current;
+        let thread = world().thread(thread.index());
+        (thread.detached, thread.claimed) = (true, Some(current));
     }
     0
 }

@@ -11,9 +11,10 @@ use crate::world::{Life, Pending, Until, short, world};
 
 /// Pointers and large numbers are clearer in hexadecimal.
 fn shown(value: i64) -> String {
-    match value.unsigned_abs() > 1 << 32 {
-        true => format!("{value:#x}"),
-        false => value.to_string(),
+    if value.unsigned_abs() > 1 << 32 {
+        format!("{value:#x}")
+    } else {
+        value.to_string()
     }
 }
 
@@ -57,9 +58,10 @@ fn label(pending: &Pending) -> String {
     } else {
         format!("{function}: ")
     };
-    match object.is_empty() {
-        true => format!("{function}{}", pending.verb),
-        false => format!("{function}{}({object})", pending.verb),
+    if object.is_empty() {
+        format!("{function}{}", pending.verb)
+    } else {
+        format!("{function}{}({object})", pending.verb)
     }
 }
 
@@ -154,9 +156,10 @@ impl Narrator for Machine {
             file: Some(file),
         });
         let function = function_of(pc);
-        let message = match function.is_empty() || message.starts_with("data race") {
-            true => message,
-            false => format!("{function}: {message}"),
+        let message = if function.is_empty() || message.starts_with("data race") {
+            message
+        } else {
+            format!("{function}: {message}")
         };
         (message, place)
     }

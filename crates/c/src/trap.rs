@@ -153,13 +153,14 @@ extern "C" fn fault(signal: i32, info: *mut libc::siginfo_t, context: *mut libc:
         let pc = pc_of(context);
         if let Some(coroutine) = RUNNING.0.get() {
             // The guard is a part of the stack.
-            let why = match coroutine.stack_ptr_in_bounds(address) && signal == libc::SIGSEGV {
-                true => Trap::Overflow { pc },
-                false => Trap::Fault {
+            let why = if coroutine.stack_ptr_in_bounds(address) && signal == libc::SIGSEGV {
+                Trap::Overflow { pc }
+            } else {
+                Trap::Fault {
                     signal,
                     address,
                     pc,
-                },
+                }
             };
             if end(why, context) {
                 return;

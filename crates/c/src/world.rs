@@ -556,10 +556,13 @@ impl World {
                 Until::Now => Status::Ready,
                 _ => Status::Waiting,
             },
-            Life::Alive => match self.possible(process, thread.pending.until) {
-                true => Status::Ready,
-                false => Status::Waiting,
-            },
+            Life::Alive => {
+                if self.possible(process, thread.pending.until) {
+                    Status::Ready
+                } else {
+                    Status::Waiting
+                }
+            }
         }
     }
 

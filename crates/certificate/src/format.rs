@@ -77,15 +77,16 @@ impl Certificate {
         let settings = settings?;
         let length = reader.length()?;
         let evidence = reader.take(length)?.to_vec();
-        match reader.rest.is_empty() {
-            true => Ok(Self {
+        if reader.rest.is_empty() {
+            Ok(Self {
                 kind,
                 source,
                 settings,
                 most_jumps,
                 evidence,
-            }),
-            false => Err(Rejected::Malformed("something follows its end")),
+            })
+        } else {
+            Err(Rejected::Malformed("something follows its end"))
         }
     }
 }

@@ -159,9 +159,10 @@ impl Certificate {
         let walk = stateless::Walk::new(&mut machine)?;
         let mut written = stateless::Written(Reader::new(&self.evidence));
         let facts = walk.all(&mut written, &mut Vec::new(), go_on)?;
-        match written.0.rest.is_empty() {
-            true => Ok(facts),
-            false => Err(Rejected::Malformed("the tree goes on behind its end")),
+        if written.0.rest.is_empty() {
+            Ok(facts)
+        } else {
+            Err(Rejected::Malformed("the tree goes on behind its end"))
         }
     }
 

@@ -620,11 +620,12 @@ impl<'w, 'a, 'g> Work<'w, 'a, 'g> {
     /// Every loop jumps and every recursion calls, so counting these bounds the work.
     fn jump(&mut self) -> Result<(), Halt> {
         self.jumps += 1;
-        match self.jumps <= self.machine.most_jumps {
-            true => Ok(()),
-            false => Err(Halt::Obstacle(Obstacle::Beyond(
+        if self.jumps <= self.machine.most_jumps {
+            Ok(())
+        } else {
+            Err(Halt::Obstacle(Obstacle::Beyond(
                 "one step does more local work than the limit",
-            ))),
+            )))
         }
     }
 

@@ -303,9 +303,10 @@ pub(crate) fn check(
         let states = &states.all;
         facts.broken = Graph { states, exits }.broken(machine, &mut reader)?;
     }
-    match reader.rest.is_empty() {
-        true => Ok(facts),
-        false => Err(Rejected::Malformed("something follows the ranks")),
+    if reader.rest.is_empty() {
+        Ok(facts)
+    } else {
+        Err(Rejected::Malformed("something follows the ranks"))
     }
 }
 

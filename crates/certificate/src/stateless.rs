@@ -711,9 +711,10 @@ impl<'w, 'a> Walk<'w, 'a> {
 fn complete(made: &[Vec<Choice>]) -> Result<(), Rejected> {
     let mut all: Vec<&[Choice]> = made.iter().map(|choices| &choices[..]).collect();
     all.sort_unstable_by_key(|choices| choices.iter().map(|one| one.value).collect::<Vec<_>>());
-    match covers(&all) {
-        true => Ok(()),
-        false => Err(Rejected::Tree("a step without all its outcomes")),
+    if covers(&all) {
+        Ok(())
+    } else {
+        Err(Rejected::Tree("a step without all its outcomes"))
     }
 }
 

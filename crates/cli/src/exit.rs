@@ -13,9 +13,10 @@ pub(crate) fn allow_inconclusive() {
 
 /// The exit code of an inconclusive answer.
 pub(crate) fn inconclusive() -> i32 {
-    match ALLOWS_INCONCLUSIVE.load(Ordering::SeqCst) {
-        true => Exit::Verified as i32,
-        false => Exit::Inconclusive as i32,
+    if ALLOWS_INCONCLUSIVE.load(Ordering::SeqCst) {
+        Exit::Verified as i32
+    } else {
+        Exit::Inconclusive as i32
     }
 }
 

@@ -60,9 +60,10 @@ fn canonical(path: &Path) -> std::io::Result<PathBuf> {
 
 /// The one name of a file or folder; no name is that of the current folder.
 fn real(path: &Path) -> std::io::Result<PathBuf> {
-    match path.as_os_str().is_empty() {
-        true => canonical(Path::new(".")),
-        false => canonical(path),
+    if path.as_os_str().is_empty() {
+        canonical(Path::new("."))
+    } else {
+        canonical(path)
     }
 }
 
@@ -72,9 +73,10 @@ pub(crate) fn below(folder: &Path, file: &Path) -> Result<PathBuf, String> {
     let shown = file.display().to_string();
     let real_file = real(file).map_err(|error| unread(&shown, &error))?;
     let real_folder = real(folder).map_err(|error| unread(&shown, &error))?;
-    match real_file.starts_with(real_folder) {
-        true => Ok(real_file),
-        false => Err(format!("`{shown}` is a link that leads out of the folder")),
+    if real_file.starts_with(real_folder) {
+        Ok(real_file)
+    } else {
+        Err(format!("`{shown}` is a link that leads out of the folder"))
     }
 }
 
@@ -130,11 +132,12 @@ pub(crate) fn in_folder(name: &str, ending: &str) -> Result<Vec<String>, String>
         }
     }
     found.sort();
-    match found.is_empty() {
-        true => Err(format!(
+    if found.is_empty() {
+        Err(format!(
             "`{name}` is a directory without `{ending}` files; name a program in it"
-        )),
-        false => Ok(found),
+        ))
+    } else {
+        Ok(found)
     }
 }
 
@@ -143,9 +146,10 @@ pub(crate) fn maz_program(name: &str, cannot: &str) -> Result<String, String> {
     if crate::native::is_native(name) {
         return Err(crate::native::refusal(name));
     }
-    match name.ends_with(".abs") {
-        true => Err(no_abs(cannot)),
-        false => with_included(name),
+    if name.ends_with(".abs") {
+        Err(no_abs(cannot))
+    } else {
+        with_included(name)
     }
 }
 
@@ -170,9 +174,10 @@ pub(crate) fn certificate(name: &str) -> Result<Vec<u8>, String> {
     let file = open(name, "a certificate")?;
     let read = file.take(MOST_RECORD_BYTES + 1).read_to_end(&mut bytes);
     read.map_err(|error| unread(name, &error))?;
-    match bytes.len() as u64 > MOST_RECORD_BYTES {
-        true => Err(format!("`{name}` is too large to be a certificate")),
-        false => Ok(bytes),
+    if bytes.len() as u64 > MOST_RECORD_BYTES {
+        Err(format!("`{name}` is too large to be a certificate"))
+    } else {
+        Ok(bytes)
     }
 }
 
@@ -264,14 +269,18 @@ pub(crate) fn replace(path: &Path, old: &str, new: &str) -> Result<(), String> {
         // Nothing that takes long may be between this look and the change.
         file.sync_all()?;
         changed = fs::read(path)? != old.as_bytes();
-        match changed {
-            true => Err(io::ErrorKind::Other.into()),
-            false => Ok(()),
+        if changed {
+            Err(io::ErrorKind::Other.into())
+        } else {
+            Ok(())
         }
     });
-    put.map_err(|error| match changed {
-        true => format!("`{shown}` has changed since it was read, so it is left as it is"),
-        false => problem("the change", path, &error),
+    put.map_err(|error| {
+        if changed {
+            format!("`{shown}` has changed since it was read, so it is left as it is")
+        } else {
+            problem("the change", path, &error)
+        }
     })
 }
 
@@ -383,10 +392,7 @@ fn put_pieces(
         if let Ok(old) = there {
             file.set_permissions(old.permissions())?;
         }
-        match sync {
-            true => file.sync_all(),
-            false => Ok(()),
-        }
+        if sync { file.sync_all() } else { Ok(()) }
     });
     let placed = saved.and_then(|()| fs::rename(&beside, &target));
     placed.inspect_err(|_| {

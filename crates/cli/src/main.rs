@@ -39,9 +39,10 @@ fn obey() -> Exit {
     match commands::Cli::try_parse() {
         Ok(cli) => commands::execute(&cli),
         Err(error) => {
-            let exit = match error.use_stderr() {
-                true => Exit::BadInput,
-                false => Exit::Verified,
+            let exit = if error.use_stderr() {
+                Exit::BadInput
+            } else {
+                Exit::Verified
             };
             output::written(error.print(), exit)
         }

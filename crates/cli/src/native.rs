@@ -387,9 +387,10 @@ impl NativeArgs {
         let flags = [&[level], &native::FLAGS[..]].concat();
         let mut outside = String::new();
         for name in names {
-            let compiler = match ends(name, &CXX) {
-                true => &Compiler::find("CXX", &["g++", "clang++", "c++"])?,
-                false => &cc,
+            let compiler = if ends(name, &CXX) {
+                &Compiler::find("CXX", &["g++", "clang++", "c++"])?
+            } else {
+                &cc
             };
             let mut flags = flags.clone();
             for optional in &native::OPTIONAL_FLAGS {
@@ -406,9 +407,10 @@ impl NativeArgs {
         let remarks = folder.join(OUTSIDE);
         fs::write(&remarks, outside)
             .map_err(|error| format!("`{}`: {error}", remarks.display()))?;
-        let linker = match cxx {
-            true => Compiler::find("CXX", &["g++", "clang++", "c++"])?,
-            false => cc,
+        let linker = if cxx {
+            Compiler::find("CXX", &["g++", "clang++", "c++"])?
+        } else {
+            cc
         };
         let object = folder.join("program.so");
         let mut command = Command::new(&linker.0);

@@ -79,9 +79,10 @@ impl ProgramArgs {
         if names.iter().any(|name| native::is_native(name)) {
             return native.load(&names, &self.settings(), compares);
         }
-        match native.is_empty() {
-            true => self.load(),
-            false => Err(NativeArgs::only_for_c().into()),
+        if native.is_empty() {
+            self.load()
+        } else {
+            Err(NativeArgs::only_for_c().into())
         }
     }
 
@@ -132,9 +133,12 @@ impl Sources {
     pub(crate) fn read(names: &[&str]) -> Result<Self, String> {
         let names: Vec<&str> = names
             .iter()
-            .flat_map(|name| match std::path::Path::new(name).exists() {
-                true => vec![*name],
-                false => name.split(mazurka::FILES_JOINED_BY).collect(),
+            .flat_map(|name| {
+                if std::path::Path::new(name).exists() {
+                    vec![*name]
+                } else {
+                    name.split(mazurka::FILES_JOINED_BY).collect()
+                }
             })
             .collect();
         if let Some(name) = names.iter().find(|name| native::is_native(name)) {
@@ -158,9 +162,10 @@ impl Sources {
                 sources.text.push('\n');
             }
             let start = sources.text.len();
-            sources.text += &match name.ends_with(".abs") {
-                true => files::program(&name)?,
-                false => files::with_included(&name)?,
+            sources.text += &if name.ends_with(".abs") {
+                files::program(&name)?
+            } else {
+                files::with_included(&name)?
             };
             sources.files.push((name, start));
         }
@@ -248,9 +253,10 @@ pub(crate) fn specification(program: &Program) -> Result<Option<Arc<Program>>, R
     let set = program.record().set.iter();
     let set = set.filter(|(name, _)| program.has_constant(name) && loaded.has_constant(name));
     let set: Vec<(String, String)> = set.cloned().collect();
-    let loaded = match set.is_empty() {
-        true => loaded,
-        false => load_maz(&path, &set, "refined")?,
+    let loaded = if set.is_empty() {
+        loaded
+    } else {
+        load_maz(&path, &set, "refined")?
     };
     Ok(Some(Arc::new(loaded)))
 }
@@ -306,12 +312,13 @@ pub(crate) fn mistakes(file: &str, source: &str, all: &[mazurka::Diagnostic]) ->
         Some(own)
     };
     let here: Vec<mazurka::Diagnostic> = all.iter().filter_map(own).collect();
-    let file = match part.name.is_empty() {
-        true => file.to_owned(),
-        false => std::path::Path::new(file)
+    let file = if part.name.is_empty() {
+        file.to_owned()
+    } else {
+        std::path::Path::new(file)
             .with_file_name(&part.name)
             .display()
-            .to_string(),
+            .to_string()
     };
     Refusal::Program {
         mistakes: Box::new(mazurka::mistakes(&file, &part.text, &here)),

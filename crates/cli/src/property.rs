@@ -53,9 +53,10 @@ fn unknown<K>(word: &str, known: &[(String, K)]) -> String {
     let [words @ .., last] = Kinds::WORDS;
     let kinds = format!("{} and {last}", words.join(", "));
     let names: Vec<&str> = known.iter().map(|(name, _)| name.as_str()).collect();
-    let stated = match names.is_empty() {
-        true => "and the file names no property".to_owned(),
-        false => format!("and the file names {}", names.join(", ")),
+    let stated = if names.is_empty() {
+        "and the file names no property".to_owned()
+    } else {
+        format!("and the file names {}", names.join(", "))
     };
     format!("there is no property `{word}`: --property takes {kinds}, {stated}")
 }

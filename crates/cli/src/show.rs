@@ -256,9 +256,10 @@ pub(crate) fn format(offers: &[Offer]) -> impl TypedValueParser<Value = Format> 
 
 /// Makes the flag `--format` of a command offer these, and leaves all other flags as they are.
 pub(crate) fn offer(flag: Arg, help: &'static str, offers: &[Offer]) -> Arg {
-    match flag.get_id() == "format" {
-        true => flag.help(help).value_parser(format(offers)),
-        false => flag,
+    if flag.get_id() == "format" {
+        flag.help(help).value_parser(format(offers))
+    } else {
+        flag
     }
 }
 
@@ -274,9 +275,10 @@ pub(crate) fn show(
         Format::Json => output::print_raw(&json(result)?, exit),
         Format::Text => {
             let text = render(Format::Text)?;
-            let shown = match output.quiet {
-                true => text.split_inclusive('\n').next().unwrap_or(""),
-                false => &text,
+            let shown = if output.quiet {
+                text.split_inclusive('\n').next().unwrap_or("")
+            } else {
+                &text
             };
             output::print(&mazurka_report::fit(shown, output::width()), exit)
         }

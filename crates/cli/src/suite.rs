@@ -130,9 +130,10 @@ impl Suite {
     /// Reads the text of a file. The error says where it is wrong.
     pub(crate) fn parse(file: &str, text: &str) -> Result<Self, String> {
         let suite: Self = read(file, text)?;
-        match suite.models.is_empty() {
-            true => Err(format!("`{file}` has no [[model]]")),
-            false => Ok(suite),
+        if suite.models.is_empty() {
+            Err(format!("`{file}` has no [[model]]"))
+        } else {
+            Ok(suite)
         }
     }
 
@@ -244,11 +245,10 @@ pub(crate) fn written(constant: &str, value: &toml::Value) -> Result<String, Str
 pub(crate) fn stays_inside(file: &str) -> Result<(), String> {
     let mut parts = Path::new(file).components();
     let inside = parts.all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-    match inside && !file.is_empty() {
-        true => Ok(()),
-        false => {
-            Err("a path leads down from the folder: no `..`, and not from the root".to_owned())
-        }
+    if inside && !file.is_empty() {
+        Ok(())
+    } else {
+        Err("a path leads down from the folder: no `..`, and not from the root".to_owned())
     }
 }
 

@@ -36,9 +36,10 @@ pub(crate) fn settings(text: &str) -> Result<(String, Vec<String>), String> {
             .map(|value| value.trim().to_owned())
             .collect(),
     };
-    match values.is_empty() || values.iter().any(String::is_empty) {
-        true => Err("write NAME=VALUE, NAME=1,2,4 or NAME=2..6, which ends with 5".to_owned()),
-        false => Ok((name, values)),
+    if values.is_empty() || values.iter().any(String::is_empty) {
+        Err("write NAME=VALUE, NAME=1,2,4 or NAME=2..6, which ends with 5".to_owned())
+    } else {
+        Ok((name, values))
     }
 }
 
@@ -117,9 +118,10 @@ pub(crate) fn size(text: &str) -> Result<u64, String> {
     };
     let number: f64 = number.trim().parse().map_err(|_| hint())?;
     let bytes = number * (1u64 << shift) as f64;
-    match bytes.is_finite() && bytes >= 1.0 {
-        true => Ok(bytes as u64),
-        false => Err(hint()),
+    if bytes.is_finite() && bytes >= 1.0 {
+        Ok(bytes as u64)
+    } else {
+        Err(hint())
     }
 }
 

@@ -298,15 +298,17 @@ fn guard(memory: Option<u64>) {
             tell(&FULL);
             full.get_or_insert_with(Instant::now);
         }
-        pause = match used > limit / 5 * 4 {
-            true => NEAR_THE_LIMIT,
-            false => BETWEEN_GLANCES,
+        pause = if used > limit / 5 * 4 {
+            NEAR_THE_LIMIT
+        } else {
+            BETWEEN_GLANCES
         };
         let waited = full.is_some_and(|full| full.elapsed() >= BEFORE_A_LOOK);
         let patient = TELLING.load(Ordering::SeqCst) || !waited;
-        let most = match patient {
-            true => most.map(|most| most.saturating_add(limit.min(MOST_FOR_TELLING))),
-            false => most,
+        let most = if patient {
+            most.map(|most| most.saturating_add(limit.min(MOST_FOR_TELLING)))
+        } else {
+            most
         };
         if most.is_some_and(|most| used > most) {
             give_up("--memory-limit was reached");

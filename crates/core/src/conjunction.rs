@@ -39,9 +39,10 @@ pub fn conjunction<S: AsRef<str>>(conditions: &[S]) -> String {
 /// assert_eq!(conjunct("if a then b else c"), "(if a then b else c)");
 /// ```
 pub fn conjunct(condition: &str) -> String {
-    match is_weaker_than_and(condition) {
-        true => format!("({condition})"),
-        false => condition.to_owned(),
+    if is_weaker_than_and(condition) {
+        format!("({condition})")
+    } else {
+        condition.to_owned()
     }
 }
 

@@ -155,9 +155,10 @@ pub fn missing_order(steps: &[SyncStep], first: (u32, usize), second: u32) -> Mi
         .rev()
         .filter_map(|(since, write, read)| broken(steps, since, (write, read)))
         .collect();
-    match broken.is_empty() {
-        false => Missing::Links(broken),
-        true => Missing::Locks(held(&steps[..first.1], first.0), held(steps, second)),
+    if broken.is_empty() {
+        Missing::Locks(held(&steps[..first.1], first.0), held(steps, second))
+    } else {
+        Missing::Links(broken)
     }
 }
 

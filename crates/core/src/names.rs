@@ -169,10 +169,7 @@ impl ProcessNames {
         };
         let all: Vec<usize> = (0..self.roots.len()).collect();
         let same: Vec<usize> = all.iter().copied().filter(own).collect();
-        let near = match same.is_empty() {
-            true => all,
-            false => same,
-        };
+        let near = if same.is_empty() { all } else { same };
         let list = self.listed(near.iter().map(|&at| ProcessPath::root(at as u32)));
         ParseProcessError::Name(format!("no process is called `{text}`; there is {list}"))
     }

@@ -167,9 +167,10 @@ impl ProcessTable {
     /// Who started a process; none if it is there from the start.
     pub fn parent(&self, process: ProcessId) -> Option<ProcessId> {
         let (_, before) = self.paths[process.index()].0.split_last()?;
-        match before.is_empty() {
-            true => None,
-            false => self.find(&ProcessPath(SmallVec::from_slice(before))),
+        if before.is_empty() {
+            None
+        } else {
+            self.find(&ProcessPath(SmallVec::from_slice(before)))
         }
     }
 

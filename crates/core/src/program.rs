@@ -81,9 +81,12 @@ pub trait Promises {
         let mut pairs = claims
             .iter()
             .flat_map(|a| future.iter().map(move |b| (a, b)));
-        pairs.any(|(claim, other)| match waits {
-            true => claim.conflicts(*other),
-            false => claim.delays(*other),
+        pairs.any(|(claim, other)| {
+            if waits {
+                claim.conflicts(*other)
+            } else {
+                claim.delays(*other)
+            }
         })
     }
 

@@ -148,9 +148,10 @@ impl<T> Buffered<T> {
         let mut state = self.lock();
         // An attempt in vain changes nothing, so that a thread that tries again and again spins.
         if state.queue.is_empty() {
-            return Err(match state.gone[Side::Send as usize] {
-                true => TryRecvError::Disconnected,
-                false => TryRecvError::Empty,
+            return Err(if state.gone[Side::Send as usize] {
+                TryRecvError::Disconnected
+            } else {
+                TryRecvError::Empty
             });
         }
         self.pop(&mut state).ok_or(TryRecvError::Empty)

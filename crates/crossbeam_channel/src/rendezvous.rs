@@ -260,9 +260,10 @@ impl<T> Rendezvous<T> {
     #[track_caller]
     pub fn try_recv(&self) -> Result<T, TryRecvError> {
         let mut state = self.lock();
-        let none = match state.gone[Side::Send as usize] {
-            true => TryRecvError::Disconnected,
-            false => TryRecvError::Empty,
+        let none = if state.gone[Side::Send as usize] {
+            TryRecvError::Disconnected
+        } else {
+            TryRecvError::Empty
         };
         if state.is_alone(Side::Send) {
             return Err(none);

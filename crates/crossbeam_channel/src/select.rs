@@ -229,9 +229,10 @@ impl<'a> Select<'a> {
     fn look_once(&self, fits: impl Fn(&Operation<'a>) -> bool) -> Option<&Operation<'a>> {
         let mut left: Vec<&Operation<'a>> = self.operations.iter().collect();
         while !left.is_empty() {
-            let at = match self.biased || left.len() == 1 {
-                true => 0,
-                false => choose(0..left.len()),
+            let at = if self.biased || left.len() == 1 {
+                0
+            } else {
+                choose(0..left.len())
             };
             let operation = left.remove(at);
             if fits(operation) {

@@ -97,9 +97,12 @@ impl<'e, 'p> Eliminate<'e, 'p> {
         bound: &mut Vec<Term>,
         holds: bool,
     ) -> Result<Fol, Unclear> {
-        let both = |all: bool, a, b| match all {
-            true => Fol::All(vec![a, b]),
-            false => Fol::Any(vec![a, b]),
+        let both = |all: bool, a, b| {
+            if all {
+                Fol::All(vec![a, b])
+            } else {
+                Fol::Any(vec![a, b])
+            }
         };
         if formula.is_first_order() {
             let tag = self.tag();
@@ -140,9 +143,10 @@ impl<'e, 'p> Eliminate<'e, 'p> {
                 let tag = self.tag();
                 let (cells, must) = self.world.lower(tag).update(update, cells, bound);
                 let inner = self.formula(a, &cells, bound, holds)?;
-                match holds {
-                    true => both(true, Fol::Term(must), inner),
-                    false => both(false, Fol::Term(self.world.terms.not(must)), inner),
+                if holds {
+                    both(true, Fol::Term(must), inner)
+                } else {
+                    both(false, Fol::Term(self.world.terms.not(must)), inner)
                 }
             }
             Formula::Box(processes, post) | Formula::Diamond(processes, post) => {
@@ -153,9 +157,10 @@ impl<'e, 'p> Eliminate<'e, 'p> {
                     holds,
                 };
                 let parts = self.runs((processes, depth), post, (cells, bound), says)?;
-                let runs = match says.of_all() {
-                    true => Fol::All(parts),
-                    false => Fol::Any(parts),
+                let runs = if says.of_all() {
+                    Fol::All(parts)
+                } else {
+                    Fol::Any(parts)
                 };
                 let asked = self.asked(depth).into_iter();
                 asked.fold(runs, |inner, variable| {
@@ -190,9 +195,10 @@ impl<'e, 'p> Eliminate<'e, 'p> {
             let value = self.world.terms.constant(sort, value);
             cases.push(self.with(&inner, variable, value));
         }
-        match all {
-            true => Fol::All(cases),
-            false => Fol::Any(cases),
+        if all {
+            Fol::All(cases)
+        } else {
+            Fol::Any(cases)
         }
     }
 
@@ -254,9 +260,10 @@ impl<'e, 'p> Eliminate<'e, 'p> {
             if state.threads.is_empty() {
                 let inner = self.formula(post, &state.cells, bound, says.holds)?;
                 let condition = self.world.terms.all(condition);
-                parts.push(match says.of_all() {
-                    true => Fol::Any(vec![Fol::Term(self.world.terms.not(condition)), inner]),
-                    false => Fol::All(vec![Fol::Term(condition), inner]),
+                parts.push(if says.of_all() {
+                    Fol::Any(vec![Fol::Term(self.world.terms.not(condition)), inner])
+                } else {
+                    Fol::All(vec![Fol::Term(condition), inner])
                 });
                 continue;
             }
@@ -313,17 +320,15 @@ impl<'e, 'p> Eliminate<'e, 'p> {
         let terms = &mut self.world.terms;
         let (known, not) = (terms.all(known), terms.not(must));
         let broken = terms.and(known, not);
-        Fol::Term(match holds {
-            true => terms.not(broken),
-            false => broken,
-        })
+        Fol::Term(if holds { terms.not(broken) } else { broken })
     }
 }
 
 fn quantified(all: bool, variable: Term, inner: Fol) -> Fol {
-    match all {
-        true => Fol::ForAll(variable, Box::new(inner)),
-        false => Fol::Exists(variable, Box::new(inner)),
+    if all {
+        Fol::ForAll(variable, Box::new(inner))
+    } else {
+        Fol::Exists(variable, Box::new(inner))
     }
 }
 

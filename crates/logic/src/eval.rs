@@ -277,9 +277,10 @@ impl Eval<'_, '_> {
             self.bounds(at, len, expr.span);
         }
         let state = &mut *self.state;
-        let cells = match shared {
-            true => &mut state.cells,
-            false => &mut Rc::make_mut(&mut state.threads[self.thread]).locals,
+        let cells = if shared {
+            &mut state.cells
+        } else {
+            &mut Rc::make_mut(&mut state.threads[self.thread]).locals
         };
         match index {
             None => cells[first] = value,

@@ -144,17 +144,17 @@ impl Lower<'_> {
         bound: &mut Vec<Term>,
         holds: bool,
     ) -> Result<Fol, Misplaced> {
-        let both = |all: bool, a, b| match all {
-            true => Fol::All(vec![a, b]),
-            false => Fol::Any(vec![a, b]),
+        let both = |all: bool, a, b| {
+            if all {
+                Fol::All(vec![a, b])
+            } else {
+                Fol::Any(vec![a, b])
+            }
         };
         Ok(match formula {
             Formula::Expr(expr) => {
                 let term = self.condition(expr, cells, bound);
-                Fol::Term(match holds {
-                    true => term,
-                    false => self.terms.not(term),
-                })
+                Fol::Term(if holds { term } else { self.terms.not(term) })
             }
             Formula::Not(a) => self.formula(a, cells, bound, !holds)?,
             Formula::And(a, b) | Formula::Or(a, b) => {
@@ -181,9 +181,10 @@ impl Lower<'_> {
                 let inner = self.formula(a, cells, bound, holds)?;
                 bound.pop();
                 let all = matches!(formula, Formula::ForAll(..)) == holds;
-                match all {
-                    true => Fol::ForAll(variable, Box::new(inner)),
-                    false => Fol::Exists(variable, Box::new(inner)),
+                if all {
+                    Fol::ForAll(variable, Box::new(inner))
+                } else {
+                    Fol::Exists(variable, Box::new(inner))
                 }
             }
             Formula::Update(update, a) => {
@@ -326,16 +327,15 @@ pub(crate) fn decide(
             (None, _) => return Truth::Unknown(TOO_DEEP.to_owned()),
         }
     }
-    let answer = match universal.is_empty() {
-        true => {
-            // Much is decided by linear arithmetic before a solver sees it.
-            let all = terms.all(constraints.iter().copied());
-            match terms.simplify(all) {
-                Term::FALSE => Answer::Unsat,
-                _ => solver.check(terms, &constraints),
-            }
+    let answer = if universal.is_empty() {
+        // Much is decided by linear arithmetic before a solver sees it.
+        let all = terms.all(constraints.iter().copied());
+        match terms.simplify(all) {
+            Term::FALSE => Answer::Unsat,
+            _ => solver.check(terms, &constraints),
         }
-        false => solver.refute(terms, &constraints, &universal),
+    } else {
+        solver.refute(terms, &constraints, &universal)
     };
     match answer {
         Answer::Unsat => Truth::Proved,

@@ -212,9 +212,10 @@ impl<'t> Parser<'t, '_> {
     }
 
     fn expect(&mut self, sign: &str) -> Parse<()> {
-        match self.eat(sign)? {
-            true => Ok(()),
-            false => Err(self.unexpected(&format!("`{sign}`"))),
+        if self.eat(sign)? {
+            Ok(())
+        } else {
+            Err(self.unexpected(&format!("`{sign}`")))
         }
     }
 
@@ -617,9 +618,10 @@ impl<'t> Parser<'t, '_> {
                 expected: "expected numbers".to_owned(),
             });
         }
-        let ty = match compares || orders {
-            true => Type::Bool,
-            false => left.ty,
+        let ty = if compares || orders {
+            Type::Bool
+        } else {
+            left.ty
         };
         Ok(Read::Value(Expr {
             kind: ExprKind::Binary(op, Box::new(left), Box::new(right)),
@@ -646,10 +648,13 @@ impl<'t> Parser<'t, '_> {
             expected: format!("expected {}", noun(ty)),
         };
         match read {
-            Read::Formula(Formula::Expr(expr), _) | Read::Value(expr) => match expr.ty == ty {
-                true => Ok(expr),
-                false => Err(wrong(expr.span, expr.ty)),
-            },
+            Read::Formula(Formula::Expr(expr), _) | Read::Value(expr) => {
+                if expr.ty == ty {
+                    Ok(expr)
+                } else {
+                    Err(wrong(expr.span, expr.ty))
+                }
+            }
             Read::Formula(_, span) => Err(FormulaError {
                 span,
                 message: "a formula with a box, an update or a quantifier is no value".to_owned(),

@@ -161,9 +161,10 @@ impl<'p> Search<'p, '_> {
             goal: theorem.goal.map(str::to_owned),
             deadlock: self.options.deadlock,
             by_execution: !theorem.formula.has_rules(),
-            statements: match self.options.write {
-                true => names.statements(),
-                false => BTreeMap::new(),
+            statements: if self.options.write {
+                names.statements()
+            } else {
+                BTreeMap::new()
             },
             contexts: self.contexts.iter().map(|c| names.context(c)).collect(),
             leaves: self.leaves.iter().map(|leaf| names.leaf(leaf)).collect(),

@@ -329,18 +329,17 @@ impl Falsifying<'_, '_> {
             Formula::Update(update, inner) => {
                 let mut lower = self.world.lower(String::new());
                 let (cells, must) = lower.update(update, &at.cells, &at.bound);
-                match self.world.terms.truth(must)? {
-                    false => Some(at.depth),
-                    true => {
-                        let cells = cells.into();
-                        self.fails(
-                            inner,
-                            &Place {
-                                cells,
-                                ..at.clone()
-                            },
-                        )
-                    }
+                if self.world.terms.truth(must)? {
+                    let cells = cells.into();
+                    self.fails(
+                        inner,
+                        &Place {
+                            cells,
+                            ..at.clone()
+                        },
+                    )
+                } else {
+                    Some(at.depth)
                 }
             }
             Formula::Box(processes, post) => {

@@ -65,9 +65,10 @@ impl Names<'_, '_> {
     pub fn event(&self, event: &Event) -> EventRecord {
         // Reads are kept apart: a claim to write covers one to read.
         let names = |writes: bool| {
-            let accesses = match writes {
-                true => event.claims.iter(),
-                false => event.touched.iter(),
+            let accesses = if writes {
+                event.claims.iter()
+            } else {
+                event.touched.iter()
             };
             let accesses = accesses.filter(|a| (a.kind != AccessKind::Read) == writes);
             let mut names: Vec<String> = accesses
@@ -282,9 +283,10 @@ impl Names<'_, '_> {
             Answered::Refuted(values) => {
                 let values: Vec<String> =
                     values.iter().map(|(n, v)| format!("{n} = {v}")).collect();
-                match values.is_empty() {
-                    true => format!("{what} does not follow"),
-                    false => format!("{what} does not follow, as with {}", values.join(", ")),
+                if values.is_empty() {
+                    format!("{what} does not follow")
+                } else {
+                    format!("{what} does not follow, as with {}", values.join(", "))
                 }
             }
         })

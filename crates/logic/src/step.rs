@@ -101,9 +101,10 @@ impl<'p> Making<'_, 'p> {
     /// Counts a unit of work; an error if the step takes too much.
     fn count_work(&mut self, turn: ProcessId) -> Result<(), TooMuch> {
         self.work += 1;
-        match self.work > MOST_WORK {
-            true => Err(TooMuch(self.world.table.path(turn).to_string())),
-            false => Ok(()),
+        if self.work > MOST_WORK {
+            Err(TooMuch(self.world.table.path(turn).to_string()))
+        } else {
+            Ok(())
         }
     }
 
@@ -308,9 +309,10 @@ impl<'p> Making<'_, 'p> {
         way.thread().work.push(Item::Do(body));
         let mut ways = Vec::new();
         for mut way in self.settle(way, depth)? {
-            match way.thread().work.len() > depth {
-                true => ways.extend(self.next_step(way)?),
-                false => ways.push(way),
+            if way.thread().work.len() > depth {
+                ways.extend(self.next_step(way)?)
+            } else {
+                ways.push(way)
             }
         }
         Ok(ways)

@@ -86,9 +86,12 @@ fn proof_search_explores_what_symbolic_execution_explores() {
 
 /// Proves a formula and lets the proof be checked; if there is none, why.
 fn prove(source: &str, goal: &str) -> Result<Proof, String> {
-    with_proof(source, goal, |proof, _| match proof.is_closed() {
-        true => Ok(proof.clone()),
-        false => Err("open".to_owned()),
+    with_proof(source, goal, |proof, _| {
+        if proof.is_closed() {
+            Ok(proof.clone())
+        } else {
+            Err("open".to_owned())
+        }
     })
 }
 
@@ -112,9 +115,12 @@ fn with_proof<T>(
         deadlock: true,
         ..Options::default()
     };
-    let watch = &mut |goals: u64| match goals > 3000 {
-        true => ControlFlow::Break(mazurka_core::Bound::Interrupted),
-        false => ControlFlow::Continue(()),
+    let watch = &mut |goals: u64| {
+        if goals > 3000 {
+            ControlFlow::Break(mazurka_core::Bound::Interrupted)
+        } else {
+            ControlFlow::Continue(())
+        }
     };
     let found = crate::prove(&theorem, &options, &mut Embedded::default(), watch).expect(source);
     // A solver is about one set of terms, and the checker has its own.

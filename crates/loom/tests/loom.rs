@@ -35,9 +35,10 @@ fn pointers_are_watched_while_they_exist() {
                 assert_eq!(unsafe { *pointer.deref() }, 1);
             });
             if flag.load(SeqCst) {
-                match writes {
-                    true => drop(cell.get_mut()),
-                    false => drop(cell.get()),
+                if writes {
+                    drop(cell.get_mut())
+                } else {
+                    drop(cell.get())
                 }
             }
             thread.join().unwrap();
@@ -125,9 +126,10 @@ fn a_waker_has_a_place() {
         });
         block_on(std::future::poll_fn(|context| {
             shared.0.register_by_ref(context.waker());
-            match shared.1.load(SeqCst) {
-                true => std::task::Poll::Ready(()),
-                false => std::task::Poll::Pending,
+            if shared.1.load(SeqCst) {
+                std::task::Poll::Ready(())
+            } else {
+                std::task::Poll::Pending
             }
         }));
     });

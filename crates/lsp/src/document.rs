@@ -67,9 +67,10 @@ impl Document {
     }
 
     fn read(&mut self, environment: &dyn Environment) {
-        let source = match self.is_maz() {
-            true => environment.expand(&self.path, self.text.as_str()),
-            false => self.text.as_str().to_owned(),
+        let source = if self.is_maz() {
+            environment.expand(&self.path, self.text.as_str())
+        } else {
+            self.text.as_str().to_owned()
         };
         self.symbols = names_of(&self.path, self.text.as_str());
         let told = match Program::load(&self.path, &source, &[]) {

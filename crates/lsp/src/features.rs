@@ -154,9 +154,10 @@ pub(crate) fn rename(
     let meanings = |all: &mazurka::symbols::Symbols| -> Vec<usize> {
         all.mentions.iter().map(|mention| mention.symbol).collect()
     };
-    let text = match document.is_maz() {
-        true => environment.expand(&document.path, &renamed),
-        false => renamed.clone(),
+    let text = if document.is_maz() {
+        environment.expand(&document.path, &renamed)
+    } else {
+        renamed.clone()
     };
     if meanings(&names_of(&document.path, &renamed)) != meanings(&document.symbols) {
         return Err(format!("`{new}` means something else in this program"));
@@ -289,9 +290,10 @@ pub(crate) fn completion(document: &Document, position: Position) -> Vec<Complet
 pub(crate) fn formatting(document: &Document) -> Option<Vec<TextEdit>> {
     let text = document.text.as_str();
     let formatted = format_of(&document.path, text)?;
-    Some(match formatted == text {
-        true => Vec::new(),
-        false => vec![TextEdit::new(document.text.whole(), formatted)],
+    Some(if formatted == text {
+        Vec::new()
+    } else {
+        vec![TextEdit::new(document.text.whole(), formatted)]
     })
 }
 

@@ -94,9 +94,10 @@ impl Bench {
         let sizes = self.sizes()?;
         let mut rows = Vec::new();
         'all: for (family, size) in sizes {
-            let engines = match self.algorithms.is_empty() {
-                true => size.engines,
-                false => &self.algorithms,
+            let engines = if self.algorithms.is_empty() {
+                size.engines
+            } else {
+                &self.algorithms
             };
             let subject = Subject::of_corpus(family, size);
             for &algorithm in engines {
@@ -137,9 +138,10 @@ impl Bench {
                 () => {}
             }
         }
-        let engines = match self.algorithms.is_empty() {
-            true => &[Algorithm::Optimal][..],
-            false => &self.algorithms,
+        let engines = if self.algorithms.is_empty() {
+            &[Algorithm::Optimal][..]
+        } else {
+            &self.algorithms
         };
         let mut rows = Vec::new();
         'all: for program in programs {
@@ -172,9 +174,10 @@ impl Bench {
         let mut all: Vec<_> = FAMILIES
             .iter()
             .flat_map(|family| {
-                let sizes = match self.quick {
-                    true => std::slice::from_ref(&family.quick),
-                    false => family.sizes,
+                let sizes = if self.quick {
+                    std::slice::from_ref(&family.quick)
+                } else {
+                    family.sizes
                 };
                 sizes.iter().map(move |size| (family, size))
             })
@@ -188,15 +191,16 @@ impl Bench {
             .filter(|(family, size)| name(family, size).contains(filter))
             .copied()
             .collect();
-        match wanted.is_empty() {
-            false => Ok(wanted),
-            true => Err(NothingToMeasure {
+        if wanted.is_empty() {
+            Err(NothingToMeasure {
                 filter: filter.clone(),
                 names: all
                     .iter()
                     .map(|(family, size)| name(family, size))
                     .collect(),
-            }),
+            })
+        } else {
+            Ok(wanted)
         }
     }
 

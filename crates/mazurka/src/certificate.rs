@@ -128,9 +128,10 @@ impl Checked {
 
     /// What follows.
     pub fn verdict(&self) -> Verdict {
-        match self.violated() == Kinds::NONE {
-            true => Verdict::Verified,
-            false => Verdict::Violated,
+        if self.violated() == Kinds::NONE {
+            Verdict::Verified
+        } else {
+            Verdict::Violated
         }
     }
 }
@@ -220,11 +221,12 @@ pub fn check(
     let checked = certificate.check(&mut || looking.go_on());
     let facts = checked.map_err(|why| looking.or_bound(why))?;
     let counted = program.counted(options);
-    match counted.contains(Kind::Property) && facts.broken.is_none() {
-        true => Err(NotCertified::Rejected(Rejected::Beyond(
+    if counted.contains(Kind::Property) && facts.broken.is_none() {
+        Err(NotCertified::Rejected(Rejected::Beyond(
             "the evidence says nothing about temporal properties",
-        ))),
-        false => Ok(Checked { facts, counted }),
+        )))
+    } else {
+        Ok(Checked { facts, counted })
     }
 }
 
@@ -283,9 +285,10 @@ impl Program {
         };
         let start = Instant::now();
         // A tree says nothing about runs without an end.
-        let tree = match self.counted(options).contains(Kind::Property) {
-            true => None,
-            false => tree(code, options, watch)?,
+        let tree = if self.counted(options).contains(Kind::Property) {
+            None
+        } else {
+            tree(code, options, watch)?
         };
         let mut looking = Looking::new(options, watch, start);
         let mut added = 0;
@@ -344,9 +347,10 @@ impl Program {
         }
         let locals = Flat::new(code).speaks_of_locals();
         let beyond = locals || !code.covers().is_empty() || self.refines().is_some();
-        match beyond && self.kinds_of(options).contains(Kind::Property) {
-            true => Err(NotCertified::Property),
-            false => Ok(()),
+        if beyond && self.kinds_of(options).contains(Kind::Property) {
+            Err(NotCertified::Property)
+        } else {
+            Ok(())
         }
     }
 }

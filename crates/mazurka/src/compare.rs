@@ -386,28 +386,28 @@ impl Program {
                 let output = [self, other]
                     .iter()
                     .all(|program| program.observes_output());
-                return match how.observe.is_empty() && output {
-                    true => Ok(Vec::new()),
-                    false => Err(NotCompared::Abs),
+                return if how.observe.is_empty() && output {
+                    Ok(Vec::new())
+                } else {
+                    Err(NotCompared::Abs)
                 };
             }
             _ => return Err(NotCompared::Languages),
         };
         let (one, two) = (one.program(), two.program());
-        let names = match how.observe.is_empty() {
-            false => how.observe.clone(),
-            true => {
-                let (ours, theirs) = (observed(one), observed(two));
-                for (program, own, others) in [(self, &ours, &theirs), (other, &theirs, &ours)] {
-                    if let Some(name) = own.iter().find(|name| !others.contains(name)) {
-                        return Err(NotCompared::Unmatched {
-                            file: program.record().file.clone(),
-                            name: name.clone(),
-                        });
-                    }
+        let names = if how.observe.is_empty() {
+            let (ours, theirs) = (observed(one), observed(two));
+            for (program, own, others) in [(self, &ours, &theirs), (other, &theirs, &ours)] {
+                if let Some(name) = own.iter().find(|name| !others.contains(name)) {
+                    return Err(NotCompared::Unmatched {
+                        file: program.record().file.clone(),
+                        name: name.clone(),
+                    });
                 }
-                ours
             }
+            ours
+        } else {
+            how.observe.clone()
         };
         for name in &names {
             let var = |program: &Program, of: &hir::Program| {

@@ -85,13 +85,14 @@ impl Wanted {
         }
         let read = StateProperty::read(source, set, text)?;
         let property = read.property();
-        match property.points().is_empty() && !property.deadlock() {
-            true => Ok(Wanted::Ensures(read, text.trim().to_owned())),
-            false => Err(BadProperty::Nowhere(
+        if property.points().is_empty() && !property.deadlock() {
+            Ok(Wanted::Ensures(read, text.trim().to_owned()))
+        } else {
+            Err(BadProperty::Nowhere(
                 "a condition is asked for where all processes have ended, so it has no `at` and no \
                  `deadlock`; `mazurka reach` finds states on the way"
                     .to_owned(),
-            )),
+            ))
         }
     }
 
@@ -390,10 +391,7 @@ impl Telling<'_> {
         let (violated, idle, unknown, rest) = self.terms(|terms| {
             let violated = terms.any(classes);
             let counted = terms.any(counted);
-            let cut = match bounded {
-                true => Term::TRUE,
-                false => terms.any(cut),
-            };
+            let cut = if bounded { Term::TRUE } else { terms.any(cut) };
             let fine = terms.not(violated);
             let unknown = terms.and(fine, cut);
             let whole = terms.not(cut);
@@ -522,9 +520,10 @@ impl Program {
         record.deterministic = None;
         record.kinds.met.clear();
         record.seconds = budget.elapsed().as_secs_f64();
-        record.verdict = match exact {
-            true => Verdict::Verified,
-            false => Verdict::Inconclusive,
+        record.verdict = if exact {
+            Verdict::Verified
+        } else {
+            Verdict::Inconclusive
         };
         if exact {
             // What was cut concerns no value that is not decided.
@@ -545,9 +544,10 @@ impl Program {
             discarded.as_ref(),
         ];
         let readable = told.iter().flatten().all(|told| told.readable.is_some());
-        let (holds, fails) = match wanted.is_shown_by_a_run() {
-            true => (violated.text, others.text),
-            false => (others.text, violated.text),
+        let (holds, fails) = if wanted.is_shown_by_a_run() {
+            (violated.text, others.text)
+        } else {
+            (others.text, violated.text)
         };
         Ok(ConditionRecord {
             record,

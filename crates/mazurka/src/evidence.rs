@@ -66,9 +66,10 @@ pub(crate) fn assess<M: Narrator>(machine: &M, run: Run) -> NarratedRun {
 pub(crate) fn bounds_of_run<E: Execution>(machine: &E, limits: &Limits) -> Vec<Bound> {
     let steps = machine.events().iter().flat_map(|event| &event.mishaps);
     let mut bounds = Vec::new();
-    let at_the_end = match machine.is_final() {
-        true => machine.final_mishaps(),
-        false => Vec::new(),
+    let at_the_end = if machine.is_final() {
+        machine.final_mishaps()
+    } else {
+        Vec::new()
     };
     let all = machine.initial_mishaps().iter().chain(steps);
     for mishap in all.chain(&at_the_end) {
@@ -162,15 +163,17 @@ pub(crate) fn witnesses<M: Narrator + Semantics>(
     for broken in &found.broken {
         if counts(Kind::Property) {
             // Otherwise the graph of states was there, and it is a shortest run.
-            let shorter = match found.broken_off && hurry.allows(Duration::ZERO) {
-                true => temporal::shorter(machine, broken),
-                false => None,
+            let shorter = if found.broken_off && hurry.allows(Duration::ZERO) {
+                temporal::shorter(machine, broken)
+            } else {
+                None
             };
             let schedule = shorter.as_ref().unwrap_or(&broken.schedule);
             let narrated = retell(machine, schedule);
-            match temporal::violated(machine, broken.property, broken.lasso) {
-                true => all.push(temporal::property(machine, narrated.run, broken)),
-                false => panic!("a run does not violate what it did: {schedule}"),
+            if temporal::violated(machine, broken.property, broken.lasso) {
+                all.push(temporal::property(machine, narrated.run, broken))
+            } else {
+                panic!("a run does not violate what it did: {schedule}")
             }
         }
     }
@@ -209,9 +212,10 @@ pub(crate) fn found_failure<M: Narrator + Semantics>(
     let (told, took) = least(machine, schedule, |_| violation.clone(), hurry);
     let same = told.failures.iter().find(|m| m.site == mishap.site);
     let mishap = *same.unwrap_or_else(|| panic!("a failure does not come again: {schedule}"));
-    match hurry.allows(took) {
-        true => failure(machine, told.run, &mishap),
-        false => explained(machine, told.run, &mishap),
+    if hurry.allows(took) {
+        failure(machine, told.run, &mishap)
+    } else {
+        explained(machine, told.run, &mishap)
     }
 }
 
@@ -239,12 +243,11 @@ pub(crate) fn found_difference<M: Narrator + Semantics>(
     let start = Instant::now();
     retell(machine, one);
     retell(machine, other);
-    match hurry.allows(start.elapsed()) {
-        true => {
-            let (one, other) = closest(machine, one, other);
-            nondeterminism(machine, &one, &other)
-        }
-        false => nondeterminism(machine, one, other),
+    if hurry.allows(start.elapsed()) {
+        let (one, other) = closest(machine, one, other);
+        nondeterminism(machine, &one, &other)
+    } else {
+        nondeterminism(machine, one, other)
     }
 }
 
@@ -331,9 +334,10 @@ pub(crate) fn as_it_failed<M: Narrator, T>(
     let schedule = Schedule::from_run(machine.events(), machine.processes());
     let event = |at: &usize| machine.events()[*at].mishaps.contains(mishap);
     let steps = (0..schedule.0.len()).find(event).map(|at| at + 1);
-    let steps = match machine.initial_mishaps().contains(mishap) {
-        true => Some(0),
-        false => steps,
+    let steps = if machine.initial_mishaps().contains(mishap) {
+        Some(0)
+    } else {
+        steps
     };
     let Some(steps) = steps.filter(|&steps| steps < schedule.0.len()) else {
         return look(machine);

@@ -19,8 +19,9 @@ pub use mazurka_lang::{Unformatted, format};
 /// assert_eq!(format_of("a.maz", "process {"), None);
 /// ```
 pub fn format_of(file: &str, text: &str) -> Option<String> {
-    match file.ends_with(".abs") {
-        true => mazurka_abs::layout::indented(text).ok(),
-        false => format(text).ok(),
+    if file.ends_with(".abs") {
+        mazurka_abs::layout::indented(text).ok()
+    } else {
+        format(text).ok()
     }
 }

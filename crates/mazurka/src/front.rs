@@ -287,9 +287,10 @@ impl Language {
         source: &str,
         set: &[(String, String)],
     ) -> Result<Self, Vec<Diagnostic>> {
-        match file.ends_with(".abs") {
-            true => load_abs(file, source, set),
-            false => load_maz(source, set),
+        if file.ends_with(".abs") {
+            load_abs(file, source, set)
+        } else {
+            load_maz(source, set)
         }
     }
 
@@ -440,9 +441,10 @@ fn load_maz(source: &str, set: &[(String, String)]) -> Result<Language, Vec<Diag
     }
     let checked = mazurka_lang::load(source, &settings(set))?;
     let code = Arc::new(mazurka_lang::compile(&checked, source)?);
-    Ok(match checked.unknowns().is_empty() {
-        true => Language::Maz(code),
-        false => Language::ForAll(ForAll { code }),
+    Ok(if checked.unknowns().is_empty() {
+        Language::Maz(code)
+    } else {
+        Language::ForAll(ForAll { code })
     })
 }
 

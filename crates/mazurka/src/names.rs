@@ -64,9 +64,10 @@ pub fn renaming(file: &str, source: &str, offset: u32, new: &str) -> Result<Vec<
 
 /// The words of the language that the name of a file tells.
 pub fn keywords_of(file: &str) -> &'static [&'static str] {
-    match is_abs(file) {
-        true => abs::KEYWORDS,
-        false => KEYWORDS,
+    if is_abs(file) {
+        abs::KEYWORDS
+    } else {
+        KEYWORDS
     }
 }
 

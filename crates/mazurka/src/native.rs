@@ -56,9 +56,10 @@ pub fn load(
 impl Program {
     /// What of the program runs outside of what is explored.
     pub(crate) fn outside(&self) -> Vec<String> {
-        match self.is_native() {
-            true => mazurka_c::outside(),
-            false => Vec::new(),
+        if self.is_native() {
+            mazurka_c::outside()
+        } else {
+            Vec::new()
         }
     }
 }

@@ -148,9 +148,10 @@ impl Program {
         let branches = branches.map(|at| at + 1).collect();
         let mut collecting = Collecting {
             // It takes as much memory as the program again.
-            concolic: match options.patience.is_over() {
-                true => None,
-                false => self.language.concolic(options),
+            concolic: if options.patience.is_over() {
+                None
+            } else {
+                self.language.concolic(options)
             },
             ..Collecting::new(tester, schedule.0.len(), wanted)
         };
@@ -176,24 +177,23 @@ impl Program {
             findings.bounds.push(bound);
             findings.stopped = StopReason::Bound;
         }
-        let any_start = match wanted.any_start {
-            true => {
-                let recorded = Recorded {
-                    schedule: &schedule,
-                    events: &recorded_events,
-                    finished,
-                    listed: wanted.listed,
-                };
-                match self.any_start(&recorded, options, budget, watch) {
-                    // What was broken off means nothing.
-                    Err(_) if options.patience.is_over() => {
-                        findings.add_bound(budget.why_broken(findings.counts, watch));
-                        None
-                    }
-                    found => Some(found?),
+        let any_start = if wanted.any_start {
+            let recorded = Recorded {
+                schedule: &schedule,
+                events: &recorded_events,
+                finished,
+                listed: wanted.listed,
+            };
+            match self.any_start(&recorded, options, budget, watch) {
+                // What was broken off means nothing.
+                Err(_) if options.patience.is_over() => {
+                    findings.add_bound(budget.why_broken(findings.counts, watch));
+                    None
                 }
+                found => Some(found?),
             }
-            false => None,
+        } else {
+            None
         };
         let mut machine = collecting.tester;
         // The engine's name in the record is the paper's.

@@ -134,9 +134,10 @@ impl Program {
     pub(crate) fn kinds_of(&self, options: &Options) -> Kinds {
         let language = &self.language;
         let deterministic = language.asks_for_determinism() || !language.states_other_property();
-        let asked = match deterministic {
-            true => Kinds::ALL,
-            false => Kinds::FAULTS,
+        let asked = if deterministic {
+            Kinds::ALL
+        } else {
+            Kinds::FAULTS
         };
         options.counted.unwrap_or(asked.without(language.allowed()))
     }
@@ -150,9 +151,10 @@ impl Program {
         let named = self.named_properties().into_iter();
         let named = named.filter(|(name, _)| options.properties.contains(name));
         let counted = named.fold(self.kinds_of(options), |all, (_, kind)| all.with(kind));
-        match self.language.states_temporal() {
-            true => counted,
-            false => counted.without(Kinds::of(&[Kind::Property])),
+        if self.language.states_temporal() {
+            counted
+        } else {
+            counted.without(Kinds::of(&[Kind::Property]))
         }
     }
 

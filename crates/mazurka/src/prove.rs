@@ -301,14 +301,13 @@ impl Theory<'_> {
         };
         let all = self.program.processes.len();
         let inline = Inline::find(text, all).map_err(wrong)?;
-        let (source, program) = match inline.bodies.is_empty() {
-            true => (Cow::Borrowed(self.source), Cow::Borrowed(self.program)),
-            false => {
-                let source = inline.added_to(self.source);
-                let program = mazurka_lang::load(&source, &settings(&self.record.set));
-                let program = program.map_err(|mistakes| wrong(inline.mistake(&mistakes)))?;
-                (Cow::Owned(source), Cow::Owned(program))
-            }
+        let (source, program) = if inline.bodies.is_empty() {
+            (Cow::Borrowed(self.source), Cow::Borrowed(self.program))
+        } else {
+            let source = inline.added_to(self.source);
+            let program = mazurka_lang::load(&source, &settings(&self.record.set));
+            let program = program.map_err(|mistakes| wrong(inline.mistake(&mistakes)))?;
+            (Cow::Owned(source), Cow::Owned(program))
         };
         let formula = mazurka_logic::parse_over(&inline.formula, &program, all);
         let formula = formula.map_err(wrong)?;
@@ -406,9 +405,10 @@ impl Theory<'_> {
             version: RECORD,
             program: self.record.clone(),
             command: "prove".to_owned(),
-            algorithm: match options.reduce {
-                true => "canonical".to_owned(),
-                false => "none".to_owned(),
+            algorithm: if options.reduce {
+                "canonical".to_owned()
+            } else {
+                "none".to_owned()
             },
             options: None,
             verdict,
@@ -417,9 +417,10 @@ impl Theory<'_> {
                 bounds: bounds.clone(),
                 outside: Vec::new(),
             },
-            stopped: match bounds.is_empty() {
-                true => StopReason::Complete,
-                false => StopReason::Bound,
+            stopped: if bounds.is_empty() {
+                StopReason::Complete
+            } else {
+                StopReason::Bound
             },
             deterministic: None,
             counts,
@@ -750,9 +751,10 @@ fn outcome(goal: String, found: &Outcome, shown: Option<&Evidence>) -> GoalOutco
     let stuck = witness.is_some_and(|witness| witness.kind == Kind::Deadlock);
     // What was shown at the goals that were looked at says nothing of the others: only a whole
     // proof does.
-    let deadlock_free = match closed {
-        true => (found.deadlock_free == DeadlockFree::Program).then_some(true),
-        false => (stuck && found.deadlock_free != DeadlockFree::Nothing).then_some(false),
+    let deadlock_free = if closed {
+        (found.deadlock_free == DeadlockFree::Program).then_some(true)
+    } else {
+        (stuck && found.deadlock_free != DeadlockFree::Nothing).then_some(false)
     };
     GoalOutcome {
         goal,

@@ -134,11 +134,12 @@ impl ReplayProblem {
     /// Why there is no run in a record to run again.
     pub fn without_runs(record: &Record) -> Self {
         let unreached = |cover: &CoverRecord| cover.answer == CoverAnswer::Unreached;
-        match record.covers.iter().any(unreached) {
-            true => Self::Unreached {
+        if record.covers.iter().any(unreached) {
+            Self::Unreached {
                 file: record.program.file.clone(),
-            },
-            false => Self::Nothing,
+            }
+        } else {
+            Self::Nothing
         }
     }
 }
@@ -188,13 +189,14 @@ impl Program {
 
     /// Whether a record is of this program.
     fn check_recorded(&self, old: &Record) -> Result<(), ReplayProblem> {
-        match old.program.hash == self.record().hash {
-            true => Ok(()),
-            false => Err(ReplayProblem::OtherProgram {
+        if old.program.hash == self.record().hash {
+            Ok(())
+        } else {
+            Err(ReplayProblem::OtherProgram {
                 file: self.record().file.clone(),
                 recorded: old.program.hash.clone(),
                 now: self.record().hash.clone(),
-            }),
+            })
         }
     }
 
@@ -221,9 +223,10 @@ impl Program {
                 ..options.clone()
             })
         };
-        let words = match old.version < VERSION {
-            true => Words::Ignored,
-            false => Words::Compared,
+        let words = if old.version < VERSION {
+            Words::Ignored
+        } else {
+            Words::Compared
         };
         let mut witnesses = Vec::new();
         let mut counts = Counts::default();
@@ -260,9 +263,10 @@ impl Program {
             command: "replay".to_owned(),
             algorithm: "schedule".to_owned(),
             options: Some(options.record(None)),
-            verdict: match witnesses.is_empty() {
-                true => Verdict::Verified,
-                false => Verdict::Violated,
+            verdict: if witnesses.is_empty() {
+                Verdict::Verified
+            } else {
+                Verdict::Violated
             },
             scope: Scope {
                 exhaustive: false,
@@ -338,9 +342,10 @@ fn again<M: Narrator + Semantics>(
         }
         (Kind::Deadlock, [run]) => {
             let narrated = same_run(machine, run, words)?;
-            match narrated.deadlocked {
-                true => Ok(evidence::deadlock(machine, narrated.run)),
-                false => changed("there is no deadlock at their end"),
+            if narrated.deadlocked {
+                Ok(evidence::deadlock(machine, narrated.run))
+            } else {
+                changed("there is no deadlock at their end")
             }
         }
         (Kind::Livelock, [run]) => {
@@ -359,9 +364,10 @@ fn again<M: Narrator + Semantics>(
             same_run(machine, second, words)?;
             let (one, other) = (first.schedule.parse()?, second.schedule.parse()?);
             let new = evidence::nondeterminism(machine, &one, &other);
-            match new.differs.is_empty() {
-                true => changed("both runs end with the same values"),
-                false => Ok(new),
+            if new.differs.is_empty() {
+                changed("both runs end with the same values")
+            } else {
+                Ok(new)
             }
         }
         _ => changed("this version cannot replay a witness of this kind"),

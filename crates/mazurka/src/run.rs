@@ -195,9 +195,10 @@ impl Program {
                 (true, false) => Verdict::Inconclusive,
                 (true, true) => Verdict::Verified,
             },
-            stopped: match bounds.is_empty() {
-                true => StopReason::Complete,
-                false => StopReason::Bound,
+            stopped: if bounds.is_empty() {
+                StopReason::Complete
+            } else {
+                StopReason::Bound
             },
             scope: Scope {
                 exhaustive: false,

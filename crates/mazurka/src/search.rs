@@ -233,9 +233,10 @@ impl Program {
     fn check_asked(&self, options: &Options, watch: &mut Watch<'_>) -> Result<Record, Refused> {
         let options = &self.covering(options);
         let counted = self.counted(options);
-        let goal = match options.keep_going {
-            true => Goal::Everything,
-            false => Goal::Violation(counted),
+        let goal = if options.keep_going {
+            Goal::Everything
+        } else {
+            Goal::Violation(counted)
         };
         let mut account = Account::new(Budget::new(&options.limits));
         let first = Task {
@@ -445,9 +446,10 @@ impl Program {
     }
 
     fn goal_of(&self, tour: Tour, options: &Options) -> Goal {
-        match tour.stops {
-            true => Goal::Violation(self.counted_by_explorers(options)),
-            false => Goal::Everything,
+        if tour.stops {
+            Goal::Violation(self.counted_by_explorers(options))
+        } else {
+            Goal::Everything
         }
     }
 

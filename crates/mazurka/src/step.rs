@@ -384,14 +384,13 @@ impl Stepper<'_> {
             return Err(StepProblem::TooManyOutcomes { process, chosen });
         }
         let mut open = event.outcomes[outcomes.len()..].iter();
-        match open.any(|outcome| outcome.value + 1 < outcome.end) {
-            false => Ok(()),
-            true => {
-                let depth = self.steps.len();
-                self.machine.back_to(depth);
-                let (process, steps) = (self.name(process), self.spelled(process, outcomes));
-                Err(StepProblem::Chooses { process, steps })
-            }
+        if open.any(|outcome| outcome.value + 1 < outcome.end) {
+            let depth = self.steps.len();
+            self.machine.back_to(depth);
+            let (process, steps) = (self.name(process), self.spelled(process, outcomes));
+            Err(StepProblem::Chooses { process, steps })
+        } else {
+            Ok(())
         }
     }
 

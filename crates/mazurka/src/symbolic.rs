@@ -91,12 +91,11 @@ impl Program {
         // is a step.
         let exits = !wanted.feasible;
         let code = Arc::new(compile_symbolic(code.program(), code.source(), exits));
-        let mut machine = match wanted.feasible {
-            true => symbolic_machine(&code, options, options.patience.clone())?,
-            false => {
-                let (local, patience) = (options.limits.local, options.patience.clone());
-                SymbolicMachine::until(Arc::clone(&code), local, None, patience, None).literally()
-            }
+        let mut machine = if wanted.feasible {
+            symbolic_machine(&code, options, options.patience.clone())?
+        } else {
+            let (local, patience) = (options.limits.local, options.patience.clone());
+            SymbolicMachine::until(Arc::clone(&code), local, None, patience, None).literally()
         };
         let mut collecting = Collecting {
             most: wanted.listed,
@@ -146,9 +145,10 @@ impl Program {
                 bounds: found.bounds,
                 outside: Vec::new(),
             },
-            stopped: match cut {
-                true => StopReason::Bound,
-                false => StopReason::Complete,
+            stopped: if cut {
+                StopReason::Bound
+            } else {
+                StopReason::Complete
             },
             deterministic: None,
             counts: Counts {

@@ -152,9 +152,10 @@ impl Program {
             })?;
             lines.push(format!("  {line}"));
         }
-        text += &match lines.is_empty() {
-            true => "  skip".to_owned(),
-            false => lines.join(";\n"),
+        text += &if lines.is_empty() {
+            "  skip".to_owned()
+        } else {
+            lines.join(";\n")
         };
         text += "\n}\n";
         let differs = |why: String| NotLinear::Differs(why);

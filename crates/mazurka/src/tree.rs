@@ -109,12 +109,11 @@ impl Program {
             None => Some(limits.depth()),
         };
         let depth = depth.map_or(usize::MAX, |depth| depth as usize);
-        let tree = match most > MOST_NODES {
-            true => {
-                let mut words = growing.words(&mut machine);
-                growing.tree(depth, |at| std::mem::take(&mut words[at]))
-            }
-            false => growing.tree(depth, |at| told(&mut machine, &growing.schedule(at))),
+        let tree = if most > MOST_NODES {
+            let mut words = growing.words(&mut machine);
+            growing.tree(depth, |at| std::mem::take(&mut words[at]))
+        } else {
+            growing.tree(depth, |at| told(&mut machine, &growing.schedule(at)))
         };
         let mut record = self.explored(algorithm, options, &mut machine, &found);
         record.add_bounds(self.leaves_out(options));
@@ -138,18 +137,20 @@ fn grown<E: Semantics>(
     let mut look = |progress: &Progress| {
         // There is no need to go on where there will be no picture.
         stopped = progress.counts.events >= most;
-        match stopped {
-            true => ControlFlow::Break(Bound::Interrupted),
-            false => watch(progress),
+        if stopped {
+            ControlFlow::Break(Bound::Interrupted)
+        } else {
+            watch(progress)
         }
     };
     let found = everything(algorithm, options).run(machine, &mut look, &mut growing);
-    match growing.met >= most {
-        true => Err(TreeTooLarge {
+    if growing.met >= most {
+        Err(TreeTooLarge {
             nodes: growing.met + 1,
             complete: !stopped,
-        }),
-        false => Ok((growing, found)),
+        })
+    } else {
+        Ok((growing, found))
     }
 }
 
@@ -184,9 +185,10 @@ fn narrated<M: Narrator>(machine: &mut M, schedule: &Schedule) -> (Run, Option<S
         Ok(run) => run,
         Err(error) => panic!("a run of the search does not run again: {error}"),
     };
-    let final_mishaps = match run.ending == Ending::Final {
-        true => machine.final_mishaps(),
-        false => Vec::new(),
+    let final_mishaps = if run.ending == Ending::Final {
+        machine.final_mishaps()
+    } else {
+        Vec::new()
     };
     let broken = final_mishaps.first().map(|m| machine.explain(m).0);
     (run, broken)
@@ -210,15 +212,17 @@ fn told_for_inputs(
     schedule: &Schedule,
     options: &Options,
 ) -> Told {
-    let (label, mishap) = match schedule.0.is_empty() {
-        true => Default::default(),
-        false => label_for_inputs(machine, schedule, options),
+    let (label, mishap) = if schedule.0.is_empty() {
+        Default::default()
+    } else {
+        label_for_inputs(machine, schedule, options)
     };
     follow(machine, schedule);
     let last = schedule.0.last();
-    let final_mishaps = match machine.is_final() {
-        true => machine.final_mishaps(),
-        false => Vec::new(),
+    let final_mishaps = if machine.is_final() {
+        machine.final_mishaps()
+    } else {
+        Vec::new()
     };
     let kind = machine.last_step();
     Told {
@@ -323,9 +327,10 @@ pub(crate) fn named(run: &Run, step: &Step) -> String {
     let chosen = step.outcomes.iter().map(i64::to_string);
     let chosen = chosen.collect::<Vec<_>>().join(",");
     let name = run.name_of(&step.process);
-    match chosen.is_empty() {
-        true => name.to_owned(),
-        false => format!("{name}={chosen}"),
+    if chosen.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{name}={chosen}")
     }
 }
 

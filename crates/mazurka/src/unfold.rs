@@ -111,9 +111,10 @@ impl Program {
     /// of its past.
     pub(crate) fn tells_returns_apart(&self, kind: NetKind) -> Result<(), Refused> {
         let object = |code: &Arc<Code>| code.program().linearizable.is_some();
-        match kind == NetKind::Contextual && self.language.maz().is_some_and(object) {
-            true => Err(Refused::ContextualObject),
-            false => Ok(()),
+        if kind == NetKind::Contextual && self.language.maz().is_some_and(object) {
+            Err(Refused::ContextualObject)
+        } else {
+            Ok(())
         }
     }
 
@@ -493,9 +494,10 @@ pub(crate) fn label_for_inputs(
         // No values are known that lead there.
         (LastStep::Step, None) => (String::new(), None),
     };
-    match constraint.is_empty() {
-        true => (label, mishap),
-        false => (format!("{label} [{constraint}]"), mishap),
+    if constraint.is_empty() {
+        (label, mishap)
+    } else {
+        (format!("{label} [{constraint}]"), mishap)
     }
 }
 

@@ -162,9 +162,10 @@ fn machine(
     let local = options.limits.local;
     let (code, reached) = (Arc::clone(code), options.reached.clone());
     let machine = make(code, local, Some(solver), patience, reached);
-    match machine.can_start() {
-        true => Ok(machine),
-        false => Err(Refused::NoStart("execute")),
+    if machine.can_start() {
+        Ok(machine)
+    } else {
+        Err(Refused::NoStart("execute"))
     }
 }
 
@@ -404,9 +405,10 @@ fn with_values(
 ) -> Option<(Machine, Schedule)> {
     follow(machine, &finding.schedule);
     // Processes that the run does not need start as well when it is run with its values.
-    let again = match machine.start_all() {
-        true => over_numbers(machine, finding.mishap.as_ref(), options),
-        false => Err(vec![Bound::Undecided]),
+    let again = if machine.start_all() {
+        over_numbers(machine, finding.mishap.as_ref(), options)
+    } else {
+        Err(vec![Bound::Undecided])
     };
     let bounds = match again {
         Ok((machine, run)) => return Some((machine, run.schedule)),

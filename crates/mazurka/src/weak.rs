@@ -99,9 +99,10 @@ impl Program {
         let budget = Budget::new(&options.limits);
         let question = self.question(wanted, code, options);
         let unknown = !self.unknowns().is_empty();
-        let answer = match unknown {
-            true => question.ask_for_all(watch)?,
-            false => question.ask(watch)?,
+        let answer = if unknown {
+            question.ask_for_all(watch)?
+        } else {
+            question.ask(watch)?
         };
         let (races, runs, estimate) = (answer.races, answer.runs, answer.estimate);
         let outcome = Outcome::new(command, question.counted, answer, budget.elapsed());

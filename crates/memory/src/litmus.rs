@@ -451,9 +451,10 @@ impl Program for Litmus {
                 Change::AddUnless(_, sum) => Effect::Write(read.wrapping_add(sum.of(registers))),
             },
             Some(Instruction::Await(_, _, comparison, value, _)) => {
-                match comparison.holds(read, value.of(registers)) {
-                    true => Effect::Keep,
-                    false => Effect::Wait,
+                if comparison.holds(read, value.of(registers)) {
+                    Effect::Keep
+                } else {
+                    Effect::Wait
                 }
             }
             other => unreachable!("{other:?} modifies nothing"),

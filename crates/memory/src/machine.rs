@@ -127,9 +127,10 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
     pub fn at_the_end(&mut self, graph: &Graph) -> &mut M {
         for (cell, &initial) in (0..).zip(&self.initial) {
             let loc = Loc(cell);
-            let value = match graph.knows(loc) {
-                true => graph.final_value(loc),
-                false => initial,
+            let value = if graph.knows(loc) {
+                graph.final_value(loc)
+            } else {
+                initial
             };
             self.machines[0].set_value(cell, value);
         }
@@ -446,9 +447,10 @@ impl<M: WeakMemory, const APART: bool> Threads<M, APART> {
 
     fn change_lock(&mut self, thread: ThreadId, cell: u32, acquired: bool) {
         let held = &mut self.held[thread.index()];
-        match acquired {
-            true => held.push(cell),
-            false => held.retain(|&one| one != cell),
+        if acquired {
+            held.push(cell)
+        } else {
+            held.retain(|&one| one != cell)
         }
     }
 

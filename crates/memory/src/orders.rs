@@ -135,9 +135,10 @@ fn weaken<E>(
     let fails_apart = does == Ordered::CompareExchange;
     for &order in does.orders() {
         if order != passing.order && between(least.order, order, passing.order) {
-            orders[at] = match fails_apart {
-                true => AccessOrder { order, ..passing },
-                false => order.into(),
+            orders[at] = if fails_apart {
+                AccessOrder { order, ..passing }
+            } else {
+                order.into()
             };
             if passes(orders)? {
                 break;

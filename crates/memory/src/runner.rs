@@ -93,9 +93,10 @@ impl<P: Program> Runner<P> {
     /// values itself knows that of each write in the graph only if all threads are there.
     #[inline]
     pub(crate) fn modify(&mut self, graph: &mut Graph, thread: ThreadId, read: Value) -> Effect {
-        match P::INDEPENDENT {
-            true => self.catch_up(graph, thread),
-            false => _ = self.program(graph),
+        if P::INDEPENDENT {
+            self.catch_up(graph, thread)
+        } else {
+            _ = self.program(graph)
         }
         self.program.modify(thread, read)
     }
@@ -265,9 +266,10 @@ impl<P: Program> Runner<P> {
                 kind if kind.is_read() => event.value,
                 _ => 0,
             };
-            match P::INDEPENDENT {
-                true => self.program.answer(thread, value),
-                false => self.known.push(Known::new(event, value)),
+            if P::INDEPENDENT {
+                self.program.answer(thread, value)
+            } else {
+                self.known.push(Known::new(event, value))
             }
         }
         if !P::INDEPENDENT {

@@ -331,9 +331,10 @@ impl<'a> Order<'a> {
             let writes = writes_too || event.kind.is_write();
             let position = self.graph.position(&event) + u32::from(writes_too);
             let progress = &mut self.progress[event.loc.index()];
-            progress.last = match writes {
-                true => progress.last.max(position),
-                false => progress.last,
+            progress.last = if writes {
+                progress.last.max(position)
+            } else {
+                progress.last
             };
             self.advance(event.loc);
         }

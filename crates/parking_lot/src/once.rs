@@ -99,9 +99,10 @@ impl Once {
     #[track_caller]
     pub fn call_once_force<F: FnOnce(OnceState)>(&self, f: F) {
         self.once.call_once_force(|before| {
-            let before = match before.is_poisoned() {
-                true => OnceState::Poisoned,
-                false => OnceState::New,
+            let before = if before.is_poisoned() {
+                OnceState::Poisoned
+            } else {
+                OnceState::New
             };
             self.run(|| f(before));
         });

@@ -164,10 +164,7 @@ impl<T: ?Sized> RwLock<T> {
     pub fn try_read(&self) -> Option<RwLockReadGuard<'_, T>> {
         let this = self.here();
         let taken = this.raw.attempt(&[Wish::Read], "try_read");
-        match taken {
-            true => Some(this.read_guard()),
-            false => None,
-        }
+        if taken { Some(this.read_guard()) } else { None }
     }
 
     /// The same, also beside a writer that waits, if there are readers.
@@ -175,10 +172,7 @@ impl<T: ?Sized> RwLock<T> {
     pub fn try_read_recursive(&self) -> Option<RwLockReadGuard<'_, T>> {
         let this = self.here();
         let taken = this.raw.attempt(&[Wish::ReadAgain], "try_read_recursive");
-        match taken {
-            true => Some(this.read_guard()),
-            false => None,
-        }
+        if taken { Some(this.read_guard()) } else { None }
     }
 
     /// Takes the lock for an upgradable read if that is possible now.
@@ -186,9 +180,10 @@ impl<T: ?Sized> RwLock<T> {
     pub fn try_upgradable_read(&self) -> Option<RwLockUpgradableReadGuard<'_, T>> {
         let this = self.here();
         let taken = this.raw.attempt(&[Wish::Upgradable], "try_upgradable_read");
-        match taken {
-            true => Some(this.upgradable_guard()),
-            false => None,
+        if taken {
+            Some(this.upgradable_guard())
+        } else {
+            None
         }
     }
 
@@ -197,9 +192,10 @@ impl<T: ?Sized> RwLock<T> {
     pub fn try_write(&self) -> Option<RwLockWriteGuard<'_, T>> {
         let this = self.here();
         let taken = this.raw.attempt(&[Wish::Bar, Wish::Alone], "try_write");
-        match taken {
-            true => Some(this.write_guard()),
-            false => None,
+        if taken {
+            Some(this.write_guard())
+        } else {
+            None
         }
     }
 
@@ -410,9 +406,10 @@ impl<'a, T: ?Sized> RwLockUpgradableReadGuard<'a, T> {
     /// Turns it into write access if there are no other readers; else returns the guard.
     #[track_caller]
     pub fn try_upgrade(s: Self) -> Result<RwLockWriteGuard<'a, T>, Self> {
-        match s.lock.raw.attempt_upgrade() {
-            true => Ok(Self::keep(s).write_guard()),
-            false => Err(s),
+        if s.lock.raw.attempt_upgrade() {
+            Ok(Self::keep(s).write_guard())
+        } else {
+            Err(s)
         }
     }
 

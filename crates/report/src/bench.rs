@@ -163,9 +163,10 @@ fn table(columns: &[Column], rows: &[&Measured], paint: Paint) -> String {
         let width = all.iter().map(|cell| cell.chars().count()).max();
         let width = width.unwrap_or(0);
         for (line, cell) in lines.iter_mut().zip(&all) {
-            match left {
-                true => *line += &format!(" {cell:<width$} "),
-                false => *line += &format!(" {cell:>width$} "),
+            if *left {
+                *line += &format!(" {cell:<width$} ")
+            } else {
+                *line += &format!(" {cell:>width$} ")
             }
         }
     }

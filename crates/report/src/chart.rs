@@ -167,9 +167,10 @@ fn said(run: &Run, step: &Step, actor: &Actor) -> (String, &'static str) {
     let process = &step.process;
     let sign = if actor.starts { "▶" } else { "▷" };
     let mut sent = run.steps.iter().filter_map(|step| step.actor.as_deref());
-    let message = match actor.starts {
-        true => sent.find_map(|from| from.sends.iter().find(|sent| sent.process == *process)),
-        false => None,
+    let message = if actor.starts {
+        sent.find_map(|from| from.sends.iter().find(|sent| sent.process == *process))
+    } else {
+        None
     };
     let named = message.map_or_else(|| format!("{} [{process}]", actor.task), written);
     let wrong = step.mishap.as_ref().or(actor.throws.as_ref());
@@ -286,9 +287,10 @@ fn draw_arrow(letters: &mut [char], (from, to): (usize, usize), new: bool, said:
     let (left, right) = (from.min(to), from.max(to));
     let stroke = if new { '┄' } else { '─' };
     letters[left + 1..right].fill(stroke);
-    let (head, tip) = match to > from {
-        true => (right - 1, '▶'),
-        false => (left + 1, '◀'),
+    let (head, tip) = if to > from {
+        (right - 1, '▶')
+    } else {
+        (left + 1, '◀')
     };
     letters[head] = tip;
     let said = format!(" {said} ");
@@ -405,15 +407,16 @@ fn bar(x: f64, start: f64, end: f64, fill: &str) -> String {
 fn arrow(from: f64, to: f64, y: f64, new: bool) -> String {
     let dashes = if new { " stroke-dasharray=\"4 3\"" } else { "" };
     let end = "marker-end=\"url(#head)\"";
-    match from == to {
-        true => format!(
+    if from == to {
+        format!(
             "<path d=\"M{:.1},{:.1} h14 v-8 h-10\" fill=\"none\" stroke=\"{INK}\" {end}/>\n",
             from + BAR / 2.0,
             y
-        ),
-        false => format!(
+        )
+    } else {
+        format!(
             "<line x1=\"{from:.1}\" y1=\"{y:.1}\" x2=\"{to:.1}\" y2=\"{y:.1}\" stroke=\"{INK}\"{dashes} {end}/>\n"
-        ),
+        )
     }
 }
 

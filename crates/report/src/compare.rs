@@ -68,9 +68,10 @@ pub fn compared(record: &Record, sides: &Sides<'_>, view: &View) -> String {
             Ending::Failure => "a failure",
             _ => "the end",
         };
-        text += &match run.state.is_empty() {
-            true => format!("{end}\n"),
-            false => format!("{end}, with {}\n", bindings(&run.state)),
+        text += &if run.state.is_empty() {
+            format!("{end}\n")
+        } else {
+            format!("{end}, with {}\n", bindings(&run.state))
         };
         let command = replay_command(sides.programs[of], run, &view.flags);
         text += &format!("{} {command}\n", paint.strong("repeat with:"));

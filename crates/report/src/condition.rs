@@ -57,9 +57,10 @@ pub fn conditioned(record: &Record, told: &Conditioned<'_>, view: &View) -> Stri
         text += "These formulas were too large to be made shorter.\n";
     }
     for (condition, values, runs) in &told.cases {
-        text += &match values.is_empty() {
-            true => format!("\nif {condition}:\n"),
-            false => format!("\nif {condition}, for instance {}:\n", bindings(values)),
+        text += &if values.is_empty() {
+            format!("\nif {condition}:\n")
+        } else {
+            format!("\nif {condition}, for instance {}:\n", bindings(values))
         };
         for run in *runs {
             let command = replay_command(&record.program, run, &view.flags);

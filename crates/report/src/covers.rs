@@ -37,9 +37,10 @@ fn told(record: &Record, cover: &CoverRecord, view: &View) -> String {
         }
         (CoverAnswer::Open, _) => {
             let limits: Vec<String> = cover.bounds.iter().map(bounds::name).collect();
-            let why = match limits.is_empty() {
-                true => "not looked for to the end".to_owned(),
-                false => limits.join(", "),
+            let why = if limits.is_empty() {
+                "not looked for to the end".to_owned()
+            } else {
+                limits.join(", ")
             };
             let open = paint.unsure("not covered so far:");
             format!("{open} {name} ({explored}; {why})")

@@ -232,14 +232,14 @@ impl Row {
 /// What a step changed. A step that changes nothing is there for what it saw.
 pub(crate) fn values(step: &Step) -> String {
     let change = |c: &Change| format!("{}: {} -> {}", c.name, c.from, c.to);
-    match step.changes.is_empty() {
-        false => step
-            .changes
+    if step.changes.is_empty() {
+        bindings(&step.reads)
+    } else {
+        step.changes
             .iter()
             .map(change)
             .collect::<Vec<_>>()
-            .join(", "),
-        true => bindings(&step.reads),
+            .join(", ")
     }
 }
 

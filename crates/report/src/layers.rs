@@ -44,9 +44,10 @@ impl Layers {
         for sweep in 0..SWEEPS {
             let down = sweep % 2 == 0;
             for step in 0..all.layers.len() {
-                let at = match down {
-                    true => step,
-                    false => all.layers.len() - 1 - step,
+                let at = if down {
+                    step
+                } else {
+                    all.layers.len() - 1 - step
                 };
                 all.pull(at, down);
             }
@@ -89,14 +90,16 @@ impl Layers {
     fn pull(&mut self, layer: usize, down: bool) {
         let mut wanted: Vec<(f64, usize)> = Vec::new();
         for &node in &self.layers[layer] {
-            let near = match down {
-                true => &self.above[node],
-                false => &self.below[node],
+            let near = if down {
+                &self.above[node]
+            } else {
+                &self.below[node]
             };
             let sum: f64 = near.iter().map(|&other| self.places[other].1).sum();
-            let middle = match near.is_empty() {
-                true => self.places[node].1,
-                false => sum / near.len() as f64,
+            let middle = if near.is_empty() {
+                self.places[node].1
+            } else {
+                sum / near.len() as f64
             };
             wanted.push((middle, node));
         }

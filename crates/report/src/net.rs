@@ -70,9 +70,12 @@ pub fn net_dot(record: &Record, kind: &str, tests: u64, net: &Net) -> String {
             quoted(&label)
         );
     }
-    let style = |at: usize| match net.conditions[at].thread {
-        true => "",
-        false => " [style=dashed]",
+    let style = |at: usize| {
+        if net.conditions[at].thread {
+            ""
+        } else {
+            " [style=dashed]"
+        }
     };
     for (at, event) in net.events.iter().enumerate() {
         for &condition in &event.takes {
@@ -262,9 +265,10 @@ pub fn net_svg(record: &Record, kind: &str, tests: u64, net: &Net) -> String {
                     2.0 * half
                 );
                 let inside = words(x - half + 4.0, y + 4.0, &label(net, event), "");
-                let cross = match told.terminal {
-                    true => cross(x, y, half),
-                    false => String::new(),
+                let cross = if told.terminal {
+                    cross(x, y, half)
+                } else {
+                    String::new()
                 };
                 titled(
                     &format!("{}: {}{more}", told.process, told.label),
@@ -297,8 +301,8 @@ fn legend(net: &Net) -> Vec<String> {
 fn condition_svg(net: &Net, at: usize, x: f64, y: f64) -> String {
     let thread = net.conditions[at].thread;
     let waits = !waits(net, at).is_empty();
-    let shape = match waits {
-        true => format!(
+    let shape = if waits {
+        format!(
             "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill=\"{}\" \
              stroke=\"#c0392b\" stroke-width=\"2\"/>\n",
             x - RADIUS,
@@ -306,19 +310,19 @@ fn condition_svg(net: &Net, at: usize, x: f64, y: f64) -> String {
             2.0 * RADIUS,
             2.0 * RADIUS,
             fill(Leaf::Deadlock)
-        ),
-        false => {
-            let fill = if thread { PAPER } else { "#e5e7e9" };
-            format!(
-                "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{RADIUS}\" fill=\"{fill}\" stroke=\"{INK}\"/>\n"
-            )
-        }
+        )
+    } else {
+        let fill = if thread { PAPER } else { "#e5e7e9" };
+        format!(
+            "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{RADIUS}\" fill=\"{fill}\" stroke=\"{INK}\"/>\n"
+        )
     };
     // White around the letters keeps them legible where arcs cross.
     let small = "font-size=\"9\" paint-order=\"stroke\" stroke=\"#ffffff\" stroke-width=\"3\"";
-    let small = match waits {
-        true => format!("{small} fill=\"#c0392b\""),
-        false => small.to_owned(),
+    let small = if waits {
+        format!("{small} fill=\"#c0392b\"")
+    } else {
+        small.to_owned()
     };
     shape + &words(x + RADIUS + 2.0, y + 3.0, &condition_label(net, at), &small)
 }
@@ -347,9 +351,10 @@ fn arc(layout: &Layout, net: &Net, from: usize, to: usize, arrow: bool) -> Strin
     let (x2, y2) = layout.point(to);
     let (y1, y2) = (y1 + reach(from), y2 - reach(to));
     let middle = (y2 - y1) / 2.0;
-    let dashes = match net.conditions[condition].thread || !arrow {
-        true => "",
-        false => " stroke-dasharray=\"4 3\"",
+    let dashes = if net.conditions[condition].thread || !arrow {
+        ""
+    } else {
+        " stroke-dasharray=\"4 3\""
     };
     let tip = if arrow {
         " marker-end=\"url(#tip)\""

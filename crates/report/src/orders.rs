@@ -65,13 +65,14 @@ fn change(access: &AdvisedAccess) -> String {
         return written(&access.order, access.failure.as_deref());
     }
     let unused = access.access == "fence" && advised == "relaxed";
-    match unused {
-        true => format!("{} -> not needed", access.order),
-        false => format!(
+    if unused {
+        format!("{} -> not needed", access.order)
+    } else {
+        format!(
             "{} -> {}",
             written(&access.order, access.failure.as_deref()),
             written(advised, access.advised_failure.as_deref())
-        ),
+        )
     }
 }
 

@@ -46,9 +46,10 @@ pub fn proved(record: &Record, goals: &[GoalOutcome], view: &View) -> String {
                 .iter()
                 .map(|(name, value)| format!("{name} = {value}"));
             let values: Vec<String> = values.collect();
-            let lead = match goal.at_once {
-                true => "false at",
-                false => "starting with",
+            let lead = if goal.at_once {
+                "false at"
+            } else {
+                "starting with"
             };
             text += &format!("  {lead} {}\n", values.join(", "));
         }

@@ -103,9 +103,10 @@ pub fn ended(record: &Record, one: OneRun<'_>, view: &View) -> String {
 /// Whether another run is equivalent, or where it differs.
 fn equivalence(record: &Record, compared: &ComparedRuns) -> String {
     let other = record.program.schedule(&compared.schedule);
-    let lead = match compared.equivalent {
-        true => return format!("equivalent to: {other}\n"),
-        false => format!("not equivalent to: {other}\n"),
+    let lead = if compared.equivalent {
+        return format!("equivalent to: {other}\n");
+    } else {
+        format!("not equivalent to: {other}\n")
     };
     let why = match (&compared.order, compared.missing) {
         (Some(order), _) => {

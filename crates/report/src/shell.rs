@@ -117,9 +117,10 @@ fn set(program: &ProgramRecord) -> String {
 fn cflags(program: &ProgramRecord) -> String {
     let flags = program.set.iter().filter(|(name, _)| name == "@cflag");
     let flags: Vec<String> = flags.map(|(_, flag)| quote(flag)).collect();
-    match flags.is_empty() {
-        true => String::new(),
-        false => format!(" -- {}", flags.join(" ")),
+    if flags.is_empty() {
+        String::new()
+    } else {
+        format!(" -- {}", flags.join(" "))
     }
 }
 

@@ -30,9 +30,10 @@ pub fn states_left_out(record: &Record, graph: &StateGraph) -> Option<String> {
     }
     let drawn = graph.states.len() as u64;
     let met = record.counts.states.unwrap_or(drawn).max(drawn);
-    let all = match record.scope.bounds.is_empty() {
-        true => met.to_string(),
-        false => format!("at least {met}"),
+    let all = if record.scope.bounds.is_empty() {
+        met.to_string()
+    } else {
+        format!("at least {met}")
     };
     Some(format!(
         "{drawn} of {all} states are drawn, those nearest to the initial one"
@@ -42,9 +43,10 @@ pub fn states_left_out(record: &Record, graph: &StateGraph) -> Option<String> {
 fn title(record: &Record, graph: &StateGraph) -> String {
     // The engine may leave out states that a false `assume` discards.
     let drawn = graph.states.len() as u64;
-    let states = match graph.states.iter().any(|state| state.cut) {
-        true => record.counts.states.unwrap_or(drawn).max(drawn),
-        false => drawn,
+    let states = if graph.states.iter().any(|state| state.cut) {
+        record.counts.states.unwrap_or(drawn).max(drawn)
+    } else {
+        drawn
     };
     format!(
         "{}: {}: {}",
@@ -73,9 +75,10 @@ fn details(state: &GraphState, at: usize) -> String {
         "state {at}, {} from the initial one",
         counted(state.depth as u64, "step", "steps")
     )];
-    parts.push(match state.state.is_empty() {
-        true => "no shared variables".to_owned(),
-        false => bindings(&state.state),
+    parts.push(if state.state.is_empty() {
+        "no shared variables".to_owned()
+    } else {
+        bindings(&state.state)
     });
     parts.extend(state.mark.map(|mark| name(mark).to_owned()));
     parts.extend(state.mishap.clone());
@@ -210,23 +213,20 @@ impl<'a> Layout<'a> {
         let mut path = format!(
             "M{from_x:.1} {start:.1} C{from_x:.1} {bend:.1} {middle:.1} {bend:.1} {middle:.1} {top:.1} "
         );
-        path += &match goes_down(self.graph, edge) {
-            true => {
-                let end = to_y - RADIUS - 2.0;
-                let bend = f64::midpoint(bottom, end);
-                format!(
-                    "M{middle:.1} {bottom:.1} C{middle:.1} {bend:.1} {x:.1} {bend:.1} {x:.1} {end:.1}"
-                )
-            }
-            false => {
-                let right = left + width + 2.0;
-                let (end, below) = (x + RADIUS + 2.0, to_y + 10.0);
-                format!(
-                    "M{right:.1} {y:.1} C{:.1} {y:.1} {:.1} {below:.1} {end:.1} {to_y:.1}",
-                    right + SWING,
-                    end + SWING
-                )
-            }
+        path += &if goes_down(self.graph, edge) {
+            let end = to_y - RADIUS - 2.0;
+            let bend = f64::midpoint(bottom, end);
+            format!(
+                "M{middle:.1} {bottom:.1} C{middle:.1} {bend:.1} {x:.1} {bend:.1} {x:.1} {end:.1}"
+            )
+        } else {
+            let right = left + width + 2.0;
+            let (end, below) = (x + RADIUS + 2.0, to_y + 10.0);
+            format!(
+                "M{right:.1} {y:.1} C{:.1} {y:.1} {:.1} {below:.1} {end:.1} {to_y:.1}",
+                right + SWING,
+                end + SWING
+            )
         };
         let line = format!(
             "<path d=\"{path}\" fill=\"none\" stroke=\"{ink}\" marker-end=\"url(#tip)\"/>\n"

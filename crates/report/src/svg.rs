@@ -91,12 +91,11 @@ impl Layout {
                 });
                 continue;
             };
-            let column = match children[parent].first() == Some(&at) {
-                true => places[parent].column,
-                false => {
-                    columns += 1;
-                    columns - 1
-                }
+            let column = if children[parent].first() == Some(&at) {
+                places[parent].column
+            } else {
+                columns += 1;
+                columns - 1
             };
             let depth = places[parent].depth + 1;
             places.push(Place { column, depth });
@@ -340,9 +339,10 @@ pub(crate) fn titled(explanation: &str, what: &str) -> String {
 }
 
 pub(crate) fn words(x: f64, y: f64, text: &str, options: &str) -> String {
-    let fill = match options.contains("fill=") {
-        true => String::new(),
-        false => format!(" fill=\"{INK}\""),
+    let fill = if options.contains("fill=") {
+        String::new()
+    } else {
+        format!(" fill=\"{INK}\"")
     };
     let options = match options {
         "" => String::new(),

@@ -56,9 +56,10 @@ fn headline(record: &Record, states: &SymbolicStates, view: &View) -> String {
         (form, false) => format!("merged by the {form} form"),
         (form, true) => format!("merged by the {form} form, pruned"),
     };
-    let feasible = match states.feasible {
-        true => "feasible ones only",
-        false => "feasible or not",
+    let feasible = if states.feasible {
+        "feasible ones only"
+    } else {
+        "feasible or not"
     };
     let word = match record.verdict {
         Verdict::Verified => view.paint.good("executed:"),

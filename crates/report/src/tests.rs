@@ -26,9 +26,10 @@ pub(crate) fn record(outcome: Verdict, bounds: Vec<Bound>, witnesses: Vec<Witnes
             bounds: bounds.clone(),
             outside: Vec::new(),
         },
-        stopped: match bounds.is_empty() {
-            true => StopReason::Complete,
-            false => StopReason::Bound,
+        stopped: if bounds.is_empty() {
+            StopReason::Complete
+        } else {
+            StopReason::Bound
         },
         deterministic: None,
         counts: Counts {

@@ -64,9 +64,10 @@ pub(crate) fn details(node: &TreeNode) -> String {
         parts.push(format!("{}: {}", node.process, node.label));
     }
     parts.extend(node.mishap.clone());
-    parts.push(match node.state.is_empty() {
-        true => "no shared variables".to_owned(),
-        false => bindings(&node.state),
+    parts.push(if node.state.is_empty() {
+        "no shared variables".to_owned()
+    } else {
+        bindings(&node.state)
     });
     parts.join("\n")
 }

@@ -82,13 +82,12 @@ fn outside(record: &Record, view: &View) -> String {
 
 /// What was not explored because of failures that do not count.
 pub(crate) fn not_explored(record: &Record, view: &View) -> String {
-    match record.kinds.halted {
-        true => {
-            let intro = view.paint.unsure("not explored:");
-            let what = "what a process would do after a failure that does not count";
-            format!("{intro} {what}\n")
-        }
-        false => String::new(),
+    if record.kinds.halted {
+        let intro = view.paint.unsure("not explored:");
+        let what = "what a process would do after a failure that does not count";
+        format!("{intro} {what}\n")
+    } else {
+        String::new()
     }
 }
 
@@ -214,9 +213,10 @@ fn still_open(record: &Record, view: &View) -> String {
     }
     let intro = view.paint.unsure("not looked for to the end:");
     // If a limit was hit, it is named, with what to do about it.
-    let advice = match record.scope.bounds.is_empty() {
-        true => " (--keep-going explores everything)",
-        false => "",
+    let advice = if record.scope.bounds.is_empty() {
+        " (--keep-going explores everything)"
+    } else {
+        ""
     };
     format!("{intro} {}{advice}\n", open.join(", "))
 }
@@ -248,9 +248,10 @@ fn titles(record: &Record) -> Vec<String> {
 /// The message of a witness, which names its kind if the message does not.
 pub(crate) fn title(evidence: &Witness) -> String {
     let kind = witness::kind(evidence.kind);
-    match evidence.message.to_lowercase().starts_with(kind) {
-        true => evidence.message.clone(),
-        false => format!("{kind}: {}", evidence.message),
+    if evidence.message.to_lowercase().starts_with(kind) {
+        evidence.message.clone()
+    } else {
+        format!("{kind}: {}", evidence.message)
     }
 }
 

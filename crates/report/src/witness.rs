@@ -98,12 +98,11 @@ fn explanation(record: &Record) -> String {
         (1, traces) => format!("Of {traces} traces one does"),
         (shown, traces) => format!("Of {traces} traces {shown} do"),
     };
-    match orders.is_empty() {
-        true => format!("  Every run shows this. {have}.\n"),
-        false => {
-            let orders = orders.join(" and ");
-            format!("  Every run in which {orders} shows this. {have}.\n")
-        }
+    if orders.is_empty() {
+        format!("  Every run shows this. {have}.\n")
+    } else {
+        let orders = orders.join(" and ");
+        format!("  Every run in which {orders} shows this. {have}.\n")
     }
 }
 
@@ -212,9 +211,10 @@ pub(crate) fn place(record: &Record, witness: &Witness) -> String {
 
 /// What the failed condition mentions, as it was then.
 pub(crate) fn values(all: &[Binding]) -> String {
-    match all.is_empty() {
-        true => String::new(),
-        false => format!("  with {}\n", clip(&bindings(all), STATE_WIDTH)),
+    if all.is_empty() {
+        String::new()
+    } else {
+        format!("  with {}\n", clip(&bindings(all), STATE_WIDTH))
     }
 }
 

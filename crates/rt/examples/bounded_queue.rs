@@ -45,9 +45,10 @@ impl Queue {
     }
 
     fn notify(&self) {
-        match self.careful {
-            true => self.changed.notify_all(),
-            false => self.changed.notify_one(),
+        if self.careful {
+            self.changed.notify_all()
+        } else {
+            self.changed.notify_one()
         }
     }
 }

@@ -306,9 +306,12 @@ impl Builder {
     {
         let mut simulator = self.observer(body, &results);
         inputs::compare(&simulator);
-        let goal = |simulator: &Simulator| match inputs::compared(simulator) {
-            true => Goal::Violation(Kinds::FAULTS),
-            false => Goal::Violation(Kinds::ALL),
+        let goal = |simulator: &Simulator| {
+            if inputs::compared(simulator) {
+                Goal::Violation(Kinds::FAULTS)
+            } else {
+                Goal::Violation(Kinds::ALL)
+            }
         };
         let mut rivals = Rivals::default();
         let (found, cut) = self.search(&mut simulator, orders, &goal, &mut rivals)?;

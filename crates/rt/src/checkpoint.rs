@@ -243,9 +243,10 @@ impl Checkpoint {
             };
             let go_on = &mut |_: &_| ControlFlow::Continue(());
             let found = parts.run_here(simulator, go_on, EVERY, &mut save);
-            match parts.left.is_empty() || !found.kinds().is_empty() {
-                true => self.remove(),
-                false => save(&parts, simulator),
+            if parts.left.is_empty() || !found.kinds().is_empty() {
+                self.remove()
+            } else {
+                save(&parts, simulator)
             }
             found
         });

@@ -24,9 +24,10 @@ use crate::simulate::Simulator;
 
 /// Returns the words that a replay needs besides its schedule.
 pub(crate) fn needed(simulator: &Simulator, schedule: &Schedule) -> Vec<String> {
-    match simulator.is_shown_by(schedule) {
-        true => simulator.inner(|inner| inner.spurious.settings().collect()),
-        false => all(simulator),
+    if simulator.is_shown_by(schedule) {
+        simulator.inner(|inner| inner.spurious.settings().collect())
+    } else {
+        all(simulator)
     }
 }
 

@@ -351,18 +351,15 @@ impl FairLock {
             }
         };
         let mut inner = world.inner.borrow_mut();
-        match possible {
-            true => {
-                for &wish in wishes {
-                    inner.grant(cell, wish, place);
-                    self.real().grant(wish);
-                }
+        if possible {
+            for &wish in wishes {
+                inner.grant(cell, wish, place);
+                self.real().grant(wish);
             }
-            false => {
-                inner.saw(cell, wakes::STATE);
-                drop(inner);
-                world.note(|| "it is held".into());
-            }
+        } else {
+            inner.saw(cell, wakes::STATE);
+            drop(inner);
+            world.note(|| "it is held".into());
         }
         possible
     }
@@ -430,13 +427,12 @@ impl FairLock {
             Some(_) => world.fair(cell, false, pending, alone).is_some(),
         };
         let mut inner = world.inner.borrow_mut();
-        match possible {
-            true => {
-                inner.change(cell, Change::Upgrade, false, place);
-                inner.grant(cell, Wish::Alone, place);
-                self.real().change(Change::Upgrade);
-            }
-            false => inner.saw(cell, wakes::STATE),
+        if possible {
+            inner.change(cell, Change::Upgrade, false, place);
+            inner.grant(cell, Wish::Alone, place);
+            self.real().change(Change::Upgrade);
+        } else {
+            inner.saw(cell, wakes::STATE)
         }
         possible
     }
@@ -468,9 +464,10 @@ impl FairLock {
     }
 
     fn pending(cell: u32, reads: bool, verb: &'static str, place: Place) -> Pending {
-        let access = match reads {
-            true => Access::read(cell),
-            false => Access::write(cell),
+        let access = if reads {
+            Access::read(cell)
+        } else {
+            Access::write(cell)
         };
         Pending::new(Some(access), (KIND, verb), place)
     }

@@ -24,9 +24,10 @@ fn line_of(place: &str) -> usize {
 
 /// The record of a search that has found this after so many executions.
 pub(crate) fn record(report: &Report, executions: u64, about: &About) -> Record {
-    let kind = match report.waiting.is_empty() {
-        true => Kind::Failure,
-        false => Kind::Deadlock,
+    let kind = if report.waiting.is_empty() {
+        Kind::Failure
+    } else {
+        Kind::Deadlock
     };
     let replay = without_version(&report.replay).unwrap_or_default();
     let model = weak::split(replay).map(|(memory, _)| memory.to_string());

@@ -264,9 +264,10 @@ fn labels(lines: &[Line]) -> Vec<String> {
         let mut there = alike.iter().filter(|o| o.place().as_ref() == Some(&place));
         let several = there.clone().count() > 1;
         let number = there.position(|o| o.cell == object.cell)? + 1;
-        Some(match several {
-            true => format!("@{place}#{number}"),
-            false => format!("@{place}"),
+        Some(if several {
+            format!("@{place}#{number}")
+        } else {
+            format!("@{place}")
         })
     };
     let what = |line: &Line| {
@@ -486,9 +487,10 @@ pub(crate) fn waiting(inner: &Inner, waits: impl Fn(ProcessId) -> bool) -> Vec<S
                 let waits_for_readers = matches!(pending.until, Until::Fair(_, Wish::Alone));
                 let holder = state.holder.iter().filter(|_| !waits_for_readers);
                 for (holder, place) in holder.chain(readers) {
-                    let who = match *holder == process {
-                        true => "itself".into(),
-                        false => format!("thread {}", name(inner, *holder)),
+                    let who = if *holder == process {
+                        "itself".into()
+                    } else {
+                        format!("thread {}", name(inner, *holder))
                     };
                     let _ = write!(text, ", held by {who} since {place}");
                 }

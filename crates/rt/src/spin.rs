@@ -95,9 +95,10 @@ impl Spin {
             known.seen = seen;
             return;
         }
-        match self.watched.len() == MOST_WATCHED {
-            true => self.progress(),
-            false => self.watched.push(Watched { cell, what, seen }),
+        if self.watched.len() == MOST_WATCHED {
+            self.progress()
+        } else {
+            self.watched.push(Watched { cell, what, seen })
         }
     }
 
@@ -324,14 +325,13 @@ impl World {
         let notified = std::mem::take(&mut inner.me().notified);
         inner.me().token = false;
         inner.me().spin.round += 1;
-        match notified {
-            true => inner.me().spin.progress(),
-            false => {
-                inner.strike_off(cell);
-                let spin = &mut inner.me().spin;
-                spin.start_round();
-                spin.timed_out += 1;
-            }
+        if notified {
+            inner.me().spin.progress()
+        } else {
+            inner.strike_off(cell);
+            let spin = &mut inner.me().spin;
+            spin.start_round();
+            spin.timed_out += 1;
         }
         drop(inner);
         self.note(|| if notified { "notified" } else { "timed out" }.into());

@@ -151,9 +151,10 @@ impl World {
     /// Returns what links an object to its cell in this model.
     #[inline]
     pub fn here<'a>(&self, meta: &'a Meta) -> &'a Meta {
-        match self.owns(meta) {
-            true => meta,
-            false => self.twin(meta, || Meta::at(meta.made())),
+        if self.owns(meta) {
+            meta
+        } else {
+            self.twin(meta, || Meta::at(meta.made()))
         }
     }
 

@@ -474,9 +474,10 @@ impl Unknowns {
                 let last = least.saturating_add(VALUES - 1).min(key::last(sort));
                 let drawn = drawn.map(|drawn| least.saturating_add(drawn));
                 let from = given.or(drawn).unwrap_or(least);
-                let found = match from > least {
-                    true => self.least(term, from, last).unwrap_or(first),
-                    false => first,
+                let found = if from > least {
+                    self.least(term, from, last).unwrap_or(first)
+                } else {
+                    first
                 };
                 let more = key::between(&mut self.terms, term, found.0 + 1, last);
                 let more = found.0 < last && self.possible(more).is_some();

@@ -41,12 +41,11 @@ impl World {
         let mut inner = self.inner.borrow_mut();
         let current = inner.current;
         let there = std::mem::take(&mut inner.cells[cell as usize].flag) != 0;
-        match there {
-            true => {
-                inner.clocks.acquire(current, cell);
-                inner.me().spin.progress();
-            }
-            false => inner.enlist(cell, wakes::NOTIFY),
+        if there {
+            inner.clocks.acquire(current, cell);
+            inner.me().spin.progress();
+        } else {
+            inner.enlist(cell, wakes::NOTIFY)
         }
         drop(inner);
         self.note(|| if there { "goes on" } else { "waits" }.into());

@@ -588,10 +588,13 @@ impl Inner {
             Life::Failed => Status::Failed,
             #[cfg(feature = "symbolic")]
             Life::Lost => Status::Lost,
-            Life::Alive => match self.possible(process, thread.pending.until) {
-                true => Status::Ready,
-                false => Status::Waiting,
-            },
+            Life::Alive => {
+                if self.possible(process, thread.pending.until) {
+                    Status::Ready
+                } else {
+                    Status::Waiting
+                }
+            }
         }
     }
 

@@ -254,9 +254,10 @@ fn a_deadlock_that_an_input_makes() {
             let other = {
                 let locks = locks.clone();
                 thread::spawn(move || {
-                    let (first, second) = match swapped {
-                        true => (&locks.1, &locks.0),
-                        false => (&locks.0, &locks.1),
+                    let (first, second) = if swapped {
+                        (&locks.1, &locks.0)
+                    } else {
+                        (&locks.0, &locks.1)
                     };
                     let _first = first.lock().unwrap();
                     let _second = second.lock().unwrap();

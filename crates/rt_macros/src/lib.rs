@@ -172,16 +172,15 @@ fn expanded(attribute: TokenStream, item: TokenStream) -> Result<TokenStream, St
         tokens.remove(start - 1);
     }
     let body = TokenStream::from(TokenTree::Group(body));
-    let body: TokenStream = match asynchronous {
-        false => body,
-        true => {
-            let async_body: TokenStream = "async move".parse().expect("two words");
-            let call: TokenStream = "::mazurka_rt::future::block_on".parse().expect("a path");
-            let future = async_body.into_iter().chain(body).collect();
-            let argument = TokenTree::Group(Group::new(Delimiter::Parenthesis, future));
-            let call = call.into_iter().chain([argument]).collect();
-            TokenTree::Group(Group::new(Delimiter::Brace, call)).into()
-        }
+    let body: TokenStream = if asynchronous {
+        let async_body: TokenStream = "async move".parse().expect("two words");
+        let call: TokenStream = "::mazurka_rt::future::block_on".parse().expect("a path");
+        let future = async_body.into_iter().chain(body).collect();
+        let argument = TokenTree::Group(Group::new(Delimiter::Parenthesis, future));
+        let call = call.into_iter().chain([argument]).collect();
+        TokenTree::Group(Group::new(Delimiter::Brace, call)).into()
+    } else {
+        body
     };
     let closure: TokenStream = "||".parse().expect("an operator");
     // A closure with a result has a block as its body, and one has it anyway.

@@ -82,14 +82,16 @@ fn expanded(attribute: TokenStream, item: TokenStream, test: bool) -> Result<Tok
         Some(TokenTree::Group(arguments)) if !test || arguments.stream().is_empty() => {}
         _ => return Err("the test function cannot accept arguments".to_owned()),
     }
-    let result: TokenStream = match test {
-        true => tokens.drain(start + 3..).collect(),
-        false => TokenStream::new(),
+    let result: TokenStream = if test {
+        tokens.drain(start + 3..).collect()
+    } else {
+        TokenStream::new()
     };
     tokens.remove(start - 1);
-    let make = match several_threads {
-        true => "new_multi_thread",
-        false => "new_current_thread",
+    let make = if several_threads {
+        "new_multi_thread"
+    } else {
+        "new_current_thread"
     };
     let runtime = parsed(&format!(
         "{krate}::runtime::Builder::{make}().enable_all().build()\

@@ -32,9 +32,10 @@ pub(crate) async fn asset(uri: Uri) -> Response {
     };
     // Names are plain: nothing is decoded, and nothing leads out of a folder.
     let plain = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
-    let found = match path.chars().all(plain) && !path.contains("..") {
-        true => PageFiles::get(path),
-        false => None,
+    let found = if path.chars().all(plain) && !path.contains("..") {
+        PageFiles::get(path)
+    } else {
+        None
     };
     match found {
         // The page is told who answers.

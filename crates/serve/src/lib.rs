@@ -160,9 +160,10 @@ impl Server {
         let listener = tokio::net::TcpListener::bind((settings.address, settings.port));
         let listener = listener.await.map_err(ServeError::Listen)?;
         let address = listener.local_addr().map_err(ServeError::Listen)?;
-        let token = match address.ip().is_loopback() {
-            true => None,
-            false => Some(token()?),
+        let token = if address.ip().is_loopback() {
+            None
+        } else {
+            Some(token()?)
         };
         let table_text = search::flags(&settings.command).await?;
         let unread = |error: serde_json::Error| {

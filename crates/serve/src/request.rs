@@ -132,15 +132,13 @@ pub fn words(request: &Request, table: &FlagTable) -> Result<Vec<String>, BadReq
     if request.options.len() > MOST_OPTIONS {
         return Err(BadRequest::Many("options"));
     }
-    let endings: &[&str] = match shows {
-        true => &[".json"],
-        false => &[".maz", ".abs"],
-    };
+    let endings: &[&str] = if shows { &[".json"] } else { &[".maz", ".abs"] };
     for name in request.files.keys().chain([&request.file]) {
         if !plain(name, endings) {
-            return Err(match shows {
-                true => BadRequest::Record(name.clone()),
-                false => BadRequest::Name(name.clone()),
+            return Err(if shows {
+                BadRequest::Record(name.clone())
+            } else {
+                BadRequest::Name(name.clone())
             });
         }
     }

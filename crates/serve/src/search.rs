@@ -47,9 +47,10 @@ pub(crate) async fn flags(command: &Path) -> Result<String, ServeError> {
     let said = timeout(FOR_FLAGS, asked).await;
     let said = said.map_err(|_| failed("it does not answer".to_owned()))?;
     let said = said.map_err(|error| failed(error.to_string()))?;
-    match said.status.success() {
-        true => String::from_utf8(said.stdout).map_err(|error| failed(error.to_string())),
-        false => Err(failed(String::from_utf8_lossy(&said.stderr).into_owned())),
+    if said.status.success() {
+        String::from_utf8(said.stdout).map_err(|error| failed(error.to_string()))
+    } else {
+        Err(failed(String::from_utf8_lossy(&said.stderr).into_owned()))
     }
 }
 
@@ -220,9 +221,10 @@ async fn whole(from: impl AsyncRead + Unpin) -> Result<String, String> {
     let mut bytes = Vec::new();
     let read = from.take(MOST_OUTPUT + 1).read_to_end(&mut bytes).await;
     read.map_err(|error| error.to_string())?;
-    match bytes.len() as u64 > MOST_OUTPUT {
-        true => Err("the answer is too long; ask for less".to_owned()),
-        false => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+    if bytes.len() as u64 > MOST_OUTPUT {
+        Err("the answer is too long; ask for less".to_owned())
+    } else {
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 }
 

@@ -603,9 +603,10 @@ impl Terms {
     /// ```
     pub fn is_number(&mut self, index: Term, number: usize) -> Term {
         let this = self.constant(self.sort(index), number as i64);
-        match self.value(this) == Some(number as i64) {
-            true => self.equal(index, this),
-            false => Term::FALSE,
+        if self.value(this) == Some(number as i64) {
+            self.equal(index, this)
+        } else {
+            Term::FALSE
         }
     }
 

@@ -127,9 +127,10 @@ impl<'a> Reader<'a> {
         let negated = self.terms.not(formula);
         let weight = |parts: &[Cube]| parts.iter().map(Vec::len).sum::<usize>();
         // The cubes of the negation are tried with what is left, and only if they could be shorter.
-        let clauses = match weight(&cubes) > 1 {
-            true => self.cubes(negated),
-            false => None,
+        let clauses = if weight(&cubes) > 1 {
+            self.cubes(negated)
+        } else {
+            None
         };
         let text = match clauses {
             Some(clauses) if weight(&clauses) < weight(&cubes) => self.as_clauses(&clauses),
@@ -139,16 +140,18 @@ impl<'a> Reader<'a> {
     }
 
     fn as_cubes(&mut self, cubes: &[Cube]) -> String {
-        let one = |literals: &Cube| match literals.is_empty() {
-            true => "true".to_owned(),
-            false => {
+        let one = |literals: &Cube| {
+            if literals.is_empty() {
+                "true".to_owned()
+            } else {
                 let shown: Vec<String> = literals.iter().map(|&l| self.terms.show(l)).collect();
                 shown.join(" && ")
             }
         };
-        match cubes.is_empty() {
-            true => "false".to_owned(),
-            false => cubes.iter().map(one).collect::<Vec<_>>().join(" || "),
+        if cubes.is_empty() {
+            "false".to_owned()
+        } else {
+            cubes.iter().map(one).collect::<Vec<_>>().join(" || ")
         }
     }
 
@@ -167,9 +170,10 @@ impl<'a> Reader<'a> {
                 _ => format!("({})", shown.join(" || ")),
             });
         }
-        match clauses.is_empty() {
-            true => "true".to_owned(),
-            false => clauses.join(" && "),
+        if clauses.is_empty() {
+            "true".to_owned()
+        } else {
+            clauses.join(" && ")
         }
     }
 
@@ -409,9 +413,10 @@ impl<'a> Reader<'a> {
         let (least, most) = range(sort);
         let end = if up { most } else { least };
         let start = self.terms.constant(sort, from as i64);
-        let beyond = match up {
-            true => self.terms.at_least(variable, start),
-            false => self.terms.at_most(variable, start),
+        let beyond = if up {
+            self.terms.at_least(variable, start)
+        } else {
+            self.terms.at_most(variable, start)
         };
         if self.excluded(&[around, &[beyond]].concat()) {
             return None;
@@ -424,9 +429,10 @@ impl<'a> Reader<'a> {
                 return false;
             }
             let to = reader.terms.constant(sort, to as i64);
-            let within = match up {
-                true => reader.terms.at_most(variable, to),
-                false => reader.terms.at_least(variable, to),
+            let within = if up {
+                reader.terms.at_most(variable, to)
+            } else {
+                reader.terms.at_least(variable, to)
             };
             reader.excluded(&[around, &[beyond, within]].concat())
         };
@@ -437,9 +443,10 @@ impl<'a> Reader<'a> {
         }
         while bad - good > 1 {
             let middle = good + (bad - good) / 2;
-            match works(self, middle) {
-                true => good = middle,
-                false => bad = middle,
+            if works(self, middle) {
+                good = middle
+            } else {
+                bad = middle
             }
         }
         Some(if up { from + good } else { from - good })

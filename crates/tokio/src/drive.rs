@@ -128,9 +128,10 @@ fn start() -> Instant {
 
 /// Returns the time: in a model that of the timers of this thread that have ended.
 pub(crate) fn now() -> Instant {
-    match facade::in_model() {
-        false => Instant::now(),
-        true => start() + current().map_or(Duration::ZERO, |context| context.now.get()),
+    if facade::in_model() {
+        start() + current().map_or(Duration::ZERO, |context| context.now.get())
+    } else {
+        Instant::now()
     }
 }
 

@@ -113,10 +113,7 @@ macro_rules! __select {
                         _ => unreachable!("there is no such branch"),
                     }
                 }
-                match enabled.is_empty() {
-                    true => ::std::task::Poll::Ready(__Output::Disabled),
-                    false => ::std::task::Poll::Pending,
-                }
+                if enabled.is_empty() { ::std::task::Poll::Ready(__Output::Disabled) } else { ::std::task::Poll::Pending }
             })
             .await
         };
@@ -231,10 +228,7 @@ macro_rules! __join {
             {
                 first = if COUNT == 0 { 0 } else { (first + 1) % COUNT };
             }
-            match pending {
-                true => ::std::task::Poll::Pending,
-                false => ::std::task::Poll::Ready($crate::__join!(@result $kind $($name)*)),
-            }
+            if pending { ::std::task::Poll::Pending } else { ::std::task::Poll::Ready($crate::__join!(@result $kind $($name)*)) }
         })
         .await
     }};

@@ -74,15 +74,14 @@ impl<'a> Checker<'a> {
             }
             ExprKind::Destiny => {
                 self.emit(Op::Destiny, span);
-                match self.body().may_wait {
-                    true => Ty::DESTINY,
-                    false => {
-                        let mistake = Diagnostic::new("A0231", span, "there is no `destiny` here")
-                            .label("only tasks have a future")
-                            .help("use it in a method");
-                        self.report(mistake);
-                        Ty::Wrong
-                    }
+                if self.body().may_wait {
+                    Ty::DESTINY
+                } else {
+                    let mistake = Diagnostic::new("A0231", span, "there is no `destiny` here")
+                        .label("only tasks have a future")
+                        .help("use it in a method");
+                    self.report(mistake);
+                    Ty::Wrong
                 }
             }
             ExprKind::Construct(name, args) => self.construct(Applied { name, args, span }, wanted),

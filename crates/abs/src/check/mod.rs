@@ -267,15 +267,16 @@ pub(crate) fn load(source: &str, settings: &Settings) -> Result<Code, Vec<Diagno
     let (own, wrong) = parse(source, settings.ignore_time);
     mistakes.extend(wrong);
     if own.modules.is_empty() && mistakes.is_empty() {
-        let (message, help) = match own.variability.is_empty() {
-            true => (
+        let (message, help) = if own.variability.is_empty() {
+            (
                 "this file is empty",
                 "write `module Main;`, classes, and a main block `{ … }`",
-            ),
-            false => (
+            )
+        } else {
+            (
                 "deltas and products without a module",
                 "name all files of the model, or their folder",
-            ),
+            )
         };
         let mistake = Diagnostic::new("A0105", Span::default(), message)
             .label("expected `module`")
@@ -518,9 +519,10 @@ impl<'a> Checker<'a> {
         });
         let constructors: Vec<ConstructorInfo> = constructors.collect();
         let carrying = |(pc, ty): &(u32, Ty)| self.carries(ty).then_some(*pc);
-        let carrying = match self.carries(&Ty::EXCEPTION) {
-            true => self.out.taken.iter().map(|(pc, _)| *pc).collect(),
-            false => self.out.taken.iter().filter_map(carrying).collect(),
+        let carrying = if self.carries(&Ty::EXCEPTION) {
+            self.out.taken.iter().map(|(pc, _)| *pc).collect()
+        } else {
+            self.out.taken.iter().filter_map(carrying).collect()
         };
         let nulls = self.null_sites();
         let mut code = Code {

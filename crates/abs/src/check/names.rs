@@ -43,9 +43,12 @@ impl Checker<'_> {
         name: &str,
     ) -> Option<&'t T> {
         let full = self.full(module, name)?;
-        let standard = || match self.scopes[module].standard {
-            true => table.get(&format!("{STANDARD_NAME}.{name}")),
-            false => None,
+        let standard = || {
+            if self.scopes[module].standard {
+                table.get(&format!("{STANDARD_NAME}.{name}"))
+            } else {
+                None
+            }
         };
         table.get(&full).or_else(standard)
     }
@@ -100,9 +103,10 @@ impl Checker<'_> {
         let mut scopes = self.scopes.iter();
         let exports = scopes.any(|scope| scope.name == home && scope.exports.contains_key(short));
         let import = format!("`import {short} from {home};`");
-        Some(match exports || home == STANDARD_NAME {
-            true => format!("import it: write {import} at the start of the module"),
-            false => format!("write `export {short};` in module {home}, and {import} here"),
+        Some(if exports || home == STANDARD_NAME {
+            format!("import it: write {import} at the start of the module")
+        } else {
+            format!("write `export {short};` in module {home}, and {import} here")
         })
     }
 

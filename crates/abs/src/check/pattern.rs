@@ -157,9 +157,10 @@ impl Checker<'_> {
     /// The exceptions that the branches of a `catch` take.
     pub(super) fn caught(&self, branches: &[(Pattern, Stmt)]) -> Caught {
         let patterns = || branches.iter().map(|(pattern, _)| pattern);
-        match patterns().any(|pattern| self.takes_all(pattern)) {
-            true => Caught::All,
-            false => Caught::These(patterns().filter_map(|p| self.takes_all_of(p)).collect()),
+        if patterns().any(|pattern| self.takes_all(pattern)) {
+            Caught::All
+        } else {
+            Caught::These(patterns().filter_map(|p| self.takes_all_of(p)).collect())
         }
     }
 

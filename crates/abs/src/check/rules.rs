@@ -162,9 +162,10 @@ impl Checker<'_> {
 
     /// Reports an assignment that an annotation forbids.
     pub(super) fn may_assign(&mut self, name: &Name, field: bool) {
-        let rules = match field {
-            true => self.field_rules(&name.text),
-            false => self.local_rules(&name.text),
+        let rules = if field {
+            self.field_rules(&name.text)
+        } else {
+            self.local_rules(&name.text)
         };
         let in_init = !self.body().may_wait;
         if rules.fixed && !(field && in_init) {

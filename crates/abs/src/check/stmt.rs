@@ -766,16 +766,17 @@ impl<'a> Checker<'a> {
         }
         let number = self.method_number(&method.text);
         let args = args.len() as u32;
-        let op = match synchronous {
-            true => Op::Sync {
+        let op = if synchronous {
+            Op::Sync {
                 method: number,
                 args,
                 on,
-            },
-            false => Op::Async {
+            }
+        } else {
+            Op::Async {
                 method: number,
                 args,
-            },
+            }
         };
         self.emit(op, span);
         if let (false, Some(slot)) = (synchronous, self.body().deadline) {

@@ -168,9 +168,10 @@ fn compare(what: &str, source: &str, set: &[(&str, &str)]) -> Option<(usize, [u6
 fn varied(source: &str) -> String {
     let classes = source.split_inclusive("\n}\n").map(|class| {
         let class = class.replace("println(toString(f0));", "f0 = random(2);");
-        match class.contains("I helper") {
-            true => class.replace("suspend;", "helper = new local C0(peer);"),
-            false => class,
+        if class.contains("I helper") {
+            class.replace("suspend;", "helper = new local C0(peer);")
+        } else {
+            class
         }
     });
     classes.collect()

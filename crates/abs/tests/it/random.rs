@@ -74,9 +74,10 @@ impl Generator {
 
     /// Calls must end, and seldom go to `null`.
     fn may_call(&mut self) -> &'static str {
-        match self.random.one_in(8) {
-            true => "if (d > 0)",
-            false => "if (d > 0 && peer != null)",
+        if self.random.one_in(8) {
+            "if (d > 0)"
+        } else {
+            "if (d > 0 && peer != null)"
         }
     }
 

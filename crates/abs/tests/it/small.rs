@@ -260,9 +260,10 @@ impl Model<'_> {
     }
 
     fn send(state: &mut SmallState, object: usize, method: usize) -> usize {
-        let mode = match state.dead[object] {
-            true => Mode::Done { thrown: true },
-            false => Mode::Pending,
+        let mode = if state.dead[object] {
+            Mode::Done { thrown: true }
+        } else {
+            Mode::Pending
         };
         state.tasks.push(SmallTask {
             object: Some(object),

@@ -424,9 +424,10 @@ class C implements I { Int m() { return 0; } }
 { I c = new C(); Int n = await c!m(); println(toString(n)); }\n"
         .to_owned();
     for at in 0..count {
-        let body = match at + 1 == count {
-            true => last,
-            false => "Int n = original(); return n + 1;",
+        let body = if at + 1 == count {
+            last
+        } else {
+            "Int n = original(); return n + 1;"
         };
         let method = format!("modifies Int m() {{ {body} }}");
         source += &format!("delta D{at}; uses M; modifies class C {{ {method} }}\n");

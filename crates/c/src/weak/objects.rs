@@ -47,10 +47,7 @@ pub(crate) enum Move {
 
 impl Move {
     pub fn effect(self, value: Value) -> Effect {
-        let otherwise = |waits: bool| match waits {
-            true => Effect::Wait,
-            false => Effect::Keep,
-        };
+        let otherwise = |waits: bool| if waits { Effect::Wait } else { Effect::Keep };
         match self {
             Self::FromTo(from, to, _) if value == from => Effect::Write(to),
             Self::FromTo(_, _, waits) => otherwise(waits),
@@ -426,9 +423,10 @@ fn semaphore(object: usize, pc: usize) -> u32 {
 fn down(object: usize, waits: bool, otherwise: i32, pc: usize) -> i64 {
     let cell = semaphore(object, pc);
     let pending = Pending::new("sem_wait", object, pc);
-    let pending = match waits {
-        true => pending.until(Until::Count(object)),
-        false => pending,
+    let pending = if waits {
+        pending.until(Until::Count(object))
+    } else {
+        pending
     };
     let (_, taken) = update(cell, MemoryOrder::Acquire, Move::Down(waits), pending);
     used(cell, Kind::Semaphore, pc);

@@ -375,14 +375,13 @@ fn compare(seed: u64) -> bool {
         memory: Some("rc11"),
         ..How::default()
     });
-    match expected.races.is_empty() {
-        true => {
-            let finals = expected.finals.len() as u64;
-            assert_eq!(found.finals, finals, "{}", context());
-            let more = weak.finals >= finals || weak.says("data race");
-            assert!(more, "{}\n{weak:?}", context());
-        }
-        false => assert!(weak.says("data race"), "{}\n{weak:?}", context()),
+    if expected.races.is_empty() {
+        let finals = expected.finals.len() as u64;
+        assert_eq!(found.finals, finals, "{}", context());
+        let more = weak.finals >= finals || weak.says("data race");
+        assert!(more, "{}\n{weak:?}", context());
+    } else {
+        assert!(weak.says("data race"), "{}\n{weak:?}", context())
     }
     !expected.races.is_empty()
 }
@@ -390,9 +389,10 @@ fn compare(seed: u64) -> bool {
 fn compare_all(seeds: impl Iterator<Item = u64>) {
     let (mut racing, mut quiet) = (0, 0);
     for seed in seeds {
-        match compare(seed) {
-            true => racing += 1,
-            false => quiet += 1,
+        if compare(seed) {
+            racing += 1
+        } else {
+            quiet += 1
         }
     }
     println!("{racing} programs with a race, {quiet} without");

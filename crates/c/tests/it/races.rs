@@ -55,9 +55,10 @@ fn mutual_exclusion_by_plain_variables() {
     let variables = "int flag[2], turn, x;";
     let peterson = |me: usize, waits: bool| {
         let other = 1 - me;
-        let wait = match waits {
-            true => format!("while (flag[{other}] && turn == {other}) ;"),
-            false => String::new(),
+        let wait = if waits {
+            format!("while (flag[{other}] && turn == {other}) ;")
+        } else {
+            String::new()
         };
         format!(
             "flag[{me}] = 1; turn = {other}; {wait} x = {me}; assert(x == {me}); flag[{me}] = 0;"

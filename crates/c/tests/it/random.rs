@@ -281,15 +281,14 @@ fn outcomes(program: &Program) -> Outcomes {
             }
         }
         if !moved && !halted {
-            match threads.clone().all(ended) {
-                true => {
-                    // What is printed.
-                    let mut last = state;
-                    (last.semaphore, last.held) = (0, [0; 2]);
-                    last.threads.iter_mut().for_each(|thread| thread.0 = 0);
-                    all.finals.insert(last);
-                }
-                false => all.deadlock = true,
+            if threads.clone().all(ended) {
+                // What is printed.
+                let mut last = state;
+                (last.semaphore, last.held) = (0, [0; 2]);
+                last.threads.iter_mut().for_each(|thread| thread.0 = 0);
+                all.finals.insert(last);
+            } else {
+                all.deadlock = true
             }
         }
     }
@@ -326,14 +325,13 @@ fn compare(kind: Kind, seed: u64) {
         // A `trylock` that fails may have read of a lock that was given back meanwhile: with two of
         // them a memory model has more results than interleavings.
         let more = memory.is_some() && source.contains("trylock");
-        let same = match more {
-            true => {
-                got.0 >= wanted.0
-                    && got.1 >= wanted.1
-                    && got.2.is_superset(&wanted.2)
-                    && got.3 == wanted.3
-            }
-            false => got == wanted,
+        let same = if more {
+            got.0 >= wanted.0
+                && got.1 >= wanted.1
+                && got.2.is_superset(&wanted.2)
+                && got.3 == wanted.3
+        } else {
+            got == wanted
         };
         assert!(
             same,

@@ -76,16 +76,13 @@ pub(super) fn bench(args: &BenchArgs) -> Result<Exit, Refusal> {
         quiet: false,
         allowing: args.allowing,
     };
-    let measured = match args.files.is_empty() {
-        true => {
-            let measured = watched(&limits, false, |watch| plan.run(watch))?;
-            measured.map_err(|error| error.to_string())?
-        }
-        false => {
-            let programs = programs(args)?;
-            let measured = watched(&limits, false, |watch| plan.run_on(&programs, watch))?;
-            measured.map_err(|error| error.to_string())?
-        }
+    let measured = if args.files.is_empty() {
+        let measured = watched(&limits, false, |watch| plan.run(watch))?;
+        measured.map_err(|error| error.to_string())?
+    } else {
+        let programs = programs(args)?;
+        let measured = watched(&limits, false, |watch| plan.run_on(&programs, watch))?;
+        measured.map_err(|error| error.to_string())?
     };
     show(&measured, exit(&measured), &output, |format| {
         Ok(match format {

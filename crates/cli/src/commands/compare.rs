@@ -68,13 +68,15 @@ pub(super) fn compare(args: &CompareArgs) -> Result<Exit, Refusal> {
     let (one, two) = (args.load(&args.first)?, args.load(&args.second)?);
     let options = args.search.options(1)?;
     let how = Compare {
-        relation: match args.within {
-            true => Relation::Within,
-            false => Relation::Same,
+        relation: if args.within {
+            Relation::Within
+        } else {
+            Relation::Same
         },
-        observe: match args.observe == ["output"] && args.first.ends_with(".abs") {
-            true => Vec::new(),
-            false => args.observe.clone(),
+        observe: if args.observe == ["output"] && args.first.ends_with(".abs") {
+            Vec::new()
+        } else {
+            args.observe.clone()
         },
     };
     let whole = watched(&options.limits, args.output.quiet, |watch| {

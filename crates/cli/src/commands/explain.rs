@@ -44,13 +44,10 @@ pub(super) fn explain(args: &ExplainArgs) -> Result<Exit, Refusal> {
     let wanted = code.to_ascii_uppercase();
     let found = sections().find(|(code, _)| *code == wanted);
     let Some((code, text)) = found else {
-        let no = match is_of_abs(&wanted) {
-            true => {
-                format!("`{code}` is a code of ABS, which have no pages: the message says it all")
-            }
-            false => {
-                format!("there is no code `{code}`: `mazurka explain --list` prints all of them")
-            }
+        let no = if is_of_abs(&wanted) {
+            format!("`{code}` is a code of ABS, which have no pages: the message says it all")
+        } else {
+            format!("there is no code `{code}`: `mazurka explain --list` prints all of them")
         };
         return Err(no.into());
     };

@@ -273,9 +273,10 @@ pub(super) fn explore(args: &ExploreArgs) -> Result<Exit, Refusal> {
     }
     let save = args.checkpoint.as_ref().or(args.resume.as_ref());
     // A browser has no place for files, and the page does not offer them.
-    let (save, tests_folder) = match cfg!(target_family = "wasm") {
-        true => (None, None),
-        false => (save, args.tests.as_ref()),
+    let (save, tests_folder) = if cfg!(target_family = "wasm") {
+        (None, None)
+    } else {
+        (save, args.tests.as_ref())
     };
     let Explored { mut record, told } = match (save, tests_folder) {
         (Some(_), Some(_)) => {
@@ -335,13 +336,14 @@ fn at_once(
     options: &Options,
 ) -> Result<Record, Refusal> {
     let record = watched(&options.limits, args.output.quiet, |watch| {
-        match args.profile {
-            true => program
+        if args.profile {
+            program
                 .explore_profile(algorithm, options, watch)
-                .map_err(|error| format!("--profile: {error}")),
-            false => program
+                .map_err(|error| format!("--profile: {error}"))
+        } else {
+            program
                 .explore(algorithm, options, watch)
-                .map_err(|error| error.to_string()),
+                .map_err(|error| error.to_string())
         }
     })?;
     Ok(record?)
@@ -377,11 +379,12 @@ fn saving(
         Some(checkpoint) => {
             let saved = files::save("the checkpoint", path, &sealed(&checkpoint)?);
             let path = mazurka_report::quote(&path.display().to_string());
-            let go_on = match checkpoint.is_further_than(resumed.as_ref()) {
-                true => format!("to go on, run it again with --resume {path}"),
-                false => format!(
+            let go_on = if checkpoint.is_further_than(resumed.as_ref()) {
+                format!("to go on, run it again with --resume {path}")
+            } else {
+                format!(
                     "no part of the search was finished, so nothing new is saved: go on with --resume {path} and a larger limit"
-                ),
+                )
             };
             saved.then_some(go_on)
         }

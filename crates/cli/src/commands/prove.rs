@@ -85,9 +85,10 @@ pub(crate) struct ProveArgs {
 
 /// What is limited here are goals.
 fn time_for_goals(flag: Arg) -> Arg {
-    match flag.get_id() == "time_limit" {
-        true => flag.help("Time for all goals: 10, 0.5, 10s, 2m, 1h"),
-        false => flag,
+    if flag.get_id() == "time_limit" {
+        flag.help("Time for all goals: 10, 0.5, 10s, 2m, 1h")
+    } else {
+        flag
     }
 }
 

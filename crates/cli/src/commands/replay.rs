@@ -123,9 +123,10 @@ pub(super) fn replay(args: &ReplayArgs) -> Result<Exit, Refusal> {
         }
         None => &recorded.file,
     };
-    let program = match file.split(mazurka::FILES_JOINED_BY).any(native::is_native) {
-        true => load_native(args, file, &recorded.set)?,
-        false => load(args, file, &recorded.set)?,
+    let program = if file.split(mazurka::FILES_JOINED_BY).any(native::is_native) {
+        load_native(args, file, &recorded.set)?
+    } else {
+        load(args, file, &recorded.set)?
     };
     let limits = Limits {
         local: args.max_local,

@@ -58,11 +58,10 @@ pub(super) fn serve(args: &ServeArgs) -> Result<Exit, Refusal> {
         most_memory: args.most_memory,
         ..usual
     };
-    let others = match args.address.is_unspecified() {
-        true => {
-            "  (from another machine: the same with the address of this one; a name needs --host)\n"
-        }
-        false => "",
+    let others = if args.address.is_unspecified() {
+        "  (from another machine: the same with the address of this one; a name needs --host)\n"
+    } else {
+        ""
     };
     let listening = |url: &str| {
         output::print(&format!("open {url}\n{others}"), Exit::Verified);

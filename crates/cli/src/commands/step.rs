@@ -384,9 +384,10 @@ impl Dialogue<'_, '_> {
     /// Which processes can make a step, in a few words.
     fn ready(&self) -> String {
         let ready = self.stepper.ready_names();
-        match ready.is_empty() {
-            true => "no process can make a step; `back` takes one back".to_owned(),
-            false => format!("these can make a step: {}", ready.join(", ")),
+        if ready.is_empty() {
+            "no process can make a step; `back` takes one back".to_owned()
+        } else {
+            format!("these can make a step: {}", ready.join(", "))
         }
     }
 }

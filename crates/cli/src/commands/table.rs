@@ -509,9 +509,10 @@ impl TableArgs {
             })
         });
         let planned: Vec<Planned> = planned.collect::<Result<_, Refusal>>()?;
-        match planned.is_empty() {
-            true => Err("no program of the list has such a name".to_owned().into()),
-            false => Ok(planned),
+        if planned.is_empty() {
+            Err("no program of the list has such a name".to_owned().into())
+        } else {
+            Ok(planned)
         }
     }
 

@@ -76,9 +76,10 @@ struct Outcome {
 
 /// Checks all models, and says how many are as expected.
 pub(super) fn test(args: &TestArgs) -> Result<Exit, Refusal> {
-    let list = match args.list.is_dir() {
-        true => args.list.join(USUAL_FILE),
-        false => args.list.clone(),
+    let list = if args.list.is_dir() {
+        args.list.join(USUAL_FILE)
+    } else {
+        args.list.clone()
     };
     let text = |path: &Path| files::program(&path.to_string_lossy());
     let suite = Suite::parse(&list.to_string_lossy(), &text(&list)?)?;

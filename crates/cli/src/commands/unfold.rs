@@ -200,9 +200,10 @@ fn evidence<'a>(record: &Record, text: String, program: &'a Program) -> Shown<'a
 /// The net as a picture, or its model as a list or a picture.
 fn draw(args: &UnfoldArgs, program: &Program, options: &Options) -> Result<Exit, Refusal> {
     let drawn = watched(&options.limits, args.output.quiet, |watch| {
-        match args.model {
-            true => program.unfold_model(args.seed, options, watch),
-            false => program.unfold_net(args.wanted(), options, watch),
+        if args.model {
+            program.unfold_model(args.seed, options, watch)
+        } else {
+            program.unfold_net(args.wanted(), options, watch)
         }
     })?;
     let (whole, net) = drawn.map_err(|error| error.to_string())?;
@@ -210,9 +211,10 @@ fn draw(args: &UnfoldArgs, program: &Program, options: &Options) -> Result<Exit,
         Format::Dot => mazurka_report::net_dot,
         _ => mazurka_report::net_svg,
     };
-    let what = match args.model {
-        true => "model of the stateful",
-        false => &whole.net,
+    let what = if args.model {
+        "model of the stateful"
+    } else {
+        &whole.net
     };
     show(
         &whole,
@@ -222,11 +224,10 @@ fn draw(args: &UnfoldArgs, program: &Program, options: &Options) -> Result<Exit,
             if format == Format::Html {
                 let view = plain(view(&options.limits));
                 let (record, counts) = (&whole.record, (whole.tests, whole.conditions));
-                let text = match args.model {
-                    true => mazurka_report::model_table(record, whole.tests, &net),
-                    false => {
-                        mazurka_report::net_table(record, &whole.net, counts.0, counts.1, &view)
-                    }
+                let text = if args.model {
+                    mazurka_report::model_table(record, whole.tests, &net)
+                } else {
+                    mazurka_report::net_table(record, &whole.net, counts.0, counts.1, &view)
                 };
                 let mut shown = evidence(record, text, program);
                 let drawn = draw(record, what, whole.tests, &net);
@@ -235,9 +236,10 @@ fn draw(args: &UnfoldArgs, program: &Program, options: &Options) -> Result<Exit,
                     .push(Figure::new(format!("the {what} net"), drawn));
                 return page(&whole, record, &shown);
             }
-            Ok(match format.is_drawing() {
-                true => draw(&whole.record, what, whole.tests, &net),
-                false => mazurka_report::model_table(&whole.record, whole.tests, &net),
+            Ok(if format.is_drawing() {
+                draw(&whole.record, what, whole.tests, &net)
+            } else {
+                mazurka_report::model_table(&whole.record, whole.tests, &net)
             })
         },
     )

@@ -45,9 +45,10 @@ fn is_shown(output: &str, shown: &[String]) -> bool {
             skips = true;
             continue;
         }
-        let found = match std::mem::take(&mut skips) {
-            true => lines.any(|line| line == wanted),
-            false => lines.next() == Some(wanted),
+        let found = if std::mem::take(&mut skips) {
+            lines.any(|line| line == wanted)
+        } else {
+            lines.next() == Some(wanted)
         };
         if !found {
             return false;

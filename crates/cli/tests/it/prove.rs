@@ -307,9 +307,10 @@ fn nothing_follows_from_a_false_requires() {
         for program in [given, unknown, undefined] {
             let said = with_input(&[command, "-"], program);
             assert_eq!(said.code, 3, "{command} {program}: {said:?}");
-            let why = match program == unknown {
-                true => "no initial values satisfy",
-                false => "M0603",
+            let why = if program == unknown {
+                "no initial values satisfy"
+            } else {
+                "M0603"
             };
             assert!(said.err.contains(why), "{command} {program}: {said:?}");
         }

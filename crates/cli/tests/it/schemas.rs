@@ -17,9 +17,10 @@ pub fn fits(schema: &Value, value: &Value) {
 fn check(schema: &Value, value: &Value, path: &str) -> Result<(), String> {
     if let Some(kinds) = schema["any"].as_array() {
         let mut kinds = kinds.iter();
-        return match kinds.any(|kind| check(kind, value, path).is_ok()) {
-            true => Ok(()),
-            false => Err(format!("{path} is of no kind that it may be")),
+        return if kinds.any(|kind| check(kind, value, path).is_ok()) {
+            Ok(())
+        } else {
+            Err(format!("{path} is of no kind that it may be"))
         };
     }
     let is = match value {

@@ -88,9 +88,10 @@ fn exploration() {
     ]);
     let mut text = String::new();
     for line in said.out.lines() {
-        match line.trim_start().starts_with("seconds") {
-            true => text += "  seconds  [time]\n",
-            false => text += &format!("{line}\n"),
+        if line.trim_start().starts_with("seconds") {
+            text += "  seconds  [time]\n"
+        } else {
+            text += &format!("{line}\n")
         }
     }
     insta::assert_snapshot!(text);

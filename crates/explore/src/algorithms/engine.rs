@@ -426,9 +426,10 @@ fn without_sleep_sets<E: Execution>(mut session: Session<'_, '_, E>) -> Findings
 
 fn in_context<E: Semantics>(mut session: Session<'_, '_, E>, variant: Variant) -> Findings {
     if !variant.paper {
-        return match variant.wakeup {
-            false => in_widths!(session, OnSource(variant), [1, 4]),
-            true => in_widths!(session, OnOptimal(variant), [1, 4]),
+        return if variant.wakeup {
+            in_widths!(session, OnOptimal(variant), [1, 4])
+        } else {
+            in_widths!(session, OnSource(variant), [1, 4])
         };
     }
     let mut found = in_widths!(session, Printed(variant), [1]);

@@ -297,9 +297,12 @@ impl Parts {
             let home = pending.is_empty();
             let route = Route {
                 along: inside,
-                to: |state| match home {
-                    true => state == start,
-                    false => weak && pending.iter().any(|&p| !ready(graph, state, p)),
+                to: |state| {
+                    if home {
+                        state == start
+                    } else {
+                        weak && pending.iter().any(|&p| !ready(graph, state, p))
+                    }
                 },
                 past: |edge: &Edge| pending.contains(&edge.process),
             };
@@ -409,16 +412,18 @@ fn judge(graph: &Graph, members: &[u32], component: &[u32], fairness: Fairness) 
         Fairness::Weak => {
             let mut passed_over = passed_over;
             let size = members.len() as u32;
-            match passed_over.all(|(_, turn)| turn.ready < size) {
-                true => Judgement::Fair,
-                false => Judgement::Unfair,
+            if passed_over.all(|(_, turn)| turn.ready < size) {
+                Judgement::Fair
+            } else {
+                Judgement::Unfair
             }
         }
         Fairness::Strong => {
             let starving: SmallVec<_> = passed_over.map(|(process, _)| *process).collect();
-            match starving.is_empty() {
-                true => Judgement::Fair,
-                false => Judgement::Without(starving),
+            if starving.is_empty() {
+                Judgement::Fair
+            } else {
+                Judgement::Without(starving)
             }
         }
     }

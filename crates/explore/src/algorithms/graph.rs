@@ -51,9 +51,10 @@ impl<'a> Looks<'a> {
     #[inline]
     pub fn pass(&mut self) -> ControlFlow<Bound> {
         self.passed += 1;
-        match self.passed >= 1 << 15 {
-            true => self.now(),
-            false => ControlFlow::Continue(()),
+        if self.passed >= 1 << 15 {
+            self.now()
+        } else {
+            ControlFlow::Continue(())
         }
     }
 

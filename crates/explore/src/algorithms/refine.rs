@@ -430,9 +430,10 @@ impl<A: Semantics, B: Semantics> Search<'_, '_, A, B> {
             let values: Values = (self.program.values)(program).into();
             self.bounds.extend(lost);
             if lost.is_none() && !discarded {
-                let after = match values == last {
-                    true => Some(set),
-                    false => self.spec.follow(set, &values),
+                let after = if values == last {
+                    Some(set)
+                } else {
+                    self.spec.follow(set, &values)
                 };
                 let excess = match after {
                     None => Some(Excess::Step),

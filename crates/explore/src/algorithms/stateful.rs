@@ -323,9 +323,10 @@ impl Memory for Visits<'_> {
             (Some(meter), None) => meter.start_with_all(program),
             (None, _) => self.print = program.fingerprint(),
         }
-        match self.visitor.insert(self.print()) {
-            true => Met::New(()),
-            false => Met::Known(()),
+        if self.visitor.insert(self.print()) {
+            Met::New(())
+        } else {
+            Met::Known(())
         }
     }
 

@@ -135,9 +135,10 @@ impl Desk<'_> {
                 } = progress.counts;
                 worker.executions.store(executions, Ordering::Relaxed);
                 worker.steps.store(steps, Ordering::Relaxed);
-                match self.is_stopped() || not_needed() {
-                    true => ControlFlow::Break(Bound::Interrupted),
-                    false => ControlFlow::Continue(()),
+                if self.is_stopped() || not_needed() {
+                    ControlFlow::Break(Bound::Interrupted)
+                } else {
+                    ControlFlow::Continue(())
                 }
             };
             let Search {

@@ -127,9 +127,10 @@ pub(crate) fn cut<E: Execution>(
         }
         let Some(piece) = pieces.pop() else { break };
         let deep = piece.part.prefix.0.len() as u64 >= limits.depth();
-        let children = match deep {
-            true => Vec::new(),
-            false => children(&mut rest, &piece.part, sleep, &mut result.steps).unwrap_or_default(),
+        let children = if deep {
+            Vec::new()
+        } else {
+            children(&mut rest, &piece.part, sleep, &mut result.steps).unwrap_or_default()
         };
         if children.is_empty() {
             uncut.push(piece);

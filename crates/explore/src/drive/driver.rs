@@ -343,9 +343,10 @@ impl Driver<'_, '_> {
         if is_broken_off(program.initial_mishaps()) {
             return self.broken_off();
         }
-        let before = match self.goes_on {
-            true => program.whole().len(),
-            false => self.start(program),
+        let before = if self.goes_on {
+            program.whole().len()
+        } else {
+            self.start(program)
         };
         policy.enter(program);
         for &process in self.asleep {
@@ -376,9 +377,10 @@ impl Driver<'_, '_> {
                 self.cut += 1;
             }
             outcomes.clear();
-            let chosen = match too_deep {
-                true => None,
-                false => policy.next(program, &mut outcomes),
+            let chosen = if too_deep {
+                None
+            } else {
+                policy.next(program, &mut outcomes)
             };
             match chosen {
                 Some(process) => {

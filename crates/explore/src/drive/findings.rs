@@ -567,9 +567,10 @@ impl<'a> Ledger<'a> {
         if let (true, Some(traces), Some(trace)) =
             (self.samples, &mut self.found.seen.traces, trace)
         {
-            match new {
-                true => tally.times = 1,
-                false => traces.or_default(trace).times += 1,
+            if new {
+                tally.times = 1
+            } else {
+                traces.or_default(trace).times += 1
             }
         }
         if !new {

@@ -56,9 +56,10 @@ impl Pace {
     /// Sets the number of steps until the next check.
     #[cold]
     fn rest(&mut self, now: Instant) {
-        self.batch = match now.saturating_duration_since(self.last) > BETWEEN_LOOKS {
-            true => self.batch / 4,
-            false => (self.batch * 2).clamp(1, self.most),
+        self.batch = if now.saturating_duration_since(self.last) > BETWEEN_LOOKS {
+            self.batch / 4
+        } else {
+            (self.batch * 2).clamp(1, self.most)
         };
         self.left = self.batch;
         self.last = now;

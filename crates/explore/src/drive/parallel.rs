@@ -129,9 +129,10 @@ impl Parts {
                 let process = rest.processes().find(path);
                 process.is_some_and(|process| rest.status(process) == Status::Ready)
             };
-            match part.asleep.iter().all(ready) {
-                true => Ok(()),
-                false => Err(StepError::NotReady),
+            if part.asleep.iter().all(ready) {
+                Ok(())
+            } else {
+                Err(StepError::NotReady)
             }
         })
     }
@@ -248,9 +249,10 @@ impl Parts {
         let already = self.found.elapsed;
         let Workers { count, programs } = *workers;
         let few = self.search.limits.executions.is_some_and(|n| n <= FEW);
-        let workers = match few {
-            true => 1,
-            false => count.clamp(1, self.left.len().max(1)),
+        let workers = if few {
+            1
+        } else {
+            count.clamp(1, self.left.len().max(1))
         };
         let desk = Desk::new(self, budget, workers);
         let goal = self.search.goal;
@@ -558,9 +560,10 @@ impl<'a> Desk<'a> {
                 if let Some(bound) = self.reached() {
                     self.stop(bound);
                 }
-                match given_up() || self.stopped.load(Ordering::Relaxed) {
-                    true => ControlFlow::Break(Bound::Interrupted),
-                    false => ControlFlow::Continue(()),
+                if given_up() || self.stopped.load(Ordering::Relaxed) {
+                    ControlFlow::Break(Bound::Interrupted)
+                } else {
+                    ControlFlow::Continue(())
                 }
             };
             let with = (&mut program, &mut start);

@@ -293,9 +293,10 @@ impl Desk<'_> {
         let slot = &self.slots[worker];
         let mut watch = |progress: &Progress| {
             slot.set(progress);
-            match self.office.stopped.load(Ordering::Relaxed) {
-                true => ControlFlow::Break(Bound::Interrupted),
-                false => ControlFlow::Continue(()),
+            if self.office.stopped.load(Ordering::Relaxed) {
+                ControlFlow::Break(Bound::Interrupted)
+            } else {
+                ControlFlow::Continue(())
             }
         };
         let limits = Limits {

@@ -463,9 +463,10 @@ mod tests {
 
     /// The bytes, which are counted now and then.
     fn bytes_now(n: u64, bytes: &dyn Fn() -> usize, before: usize) -> usize {
-        match n.is_multiple_of(1000) {
-            true => bytes(),
-            false => before,
+        if n.is_multiple_of(1000) {
+            bytes()
+        } else {
+            before
         }
     }
 

@@ -666,9 +666,10 @@ impl<E: Labelled> Policy<E> for Fagiani {
             self.made[event.process.index()] -= 1;
         }
         let active = self.tries[parent.tries + parent.tried - 1];
-        let again = match active.matched && !self.complete {
-            true => None,
-            false => self.other_outcomes(event),
+        let again = if active.matched && !self.complete {
+            None
+        } else {
+            self.other_outcomes(event)
         };
         let failed = again.is_none() && active.recorded && !active.matched && !active.asleep;
         if failed && !self.again {

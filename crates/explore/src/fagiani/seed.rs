@@ -157,9 +157,10 @@ impl Seed {
                     });
                     cell.len() - 1
                 });
-                match access.writes() {
-                    true => cell[at].write = *steps,
-                    false => cell[at].read = *steps,
+                if access.writes() {
+                    cell[at].write = *steps
+                } else {
+                    cell[at].read = *steps
                 }
             }
         }

@@ -149,9 +149,10 @@ impl<E: Labelled> Execution for UpTo<'_, E> {
     }
 
     fn final_mishaps(&self) -> Vec<Mishap> {
-        match self.program.is_final() {
-            true => self.program.final_mishaps(),
-            false => Vec::new(),
+        if self.program.is_final() {
+            self.program.final_mishaps()
+        } else {
+            Vec::new()
         }
     }
 

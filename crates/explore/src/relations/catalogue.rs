@@ -57,12 +57,13 @@ impl Catalogue {
     /// Returns the number of an event's claims. `single` is the result of [`single`] for them.
     #[inline]
     pub fn number_of_event(&mut self, event: &Event, single: u32) -> u32 {
-        match is_single(single) {
-            true => single,
-            false => match self.keyed.get(event.claims_key as usize) {
+        if is_single(single) {
+            single
+        } else {
+            match self.keyed.get(event.claims_key as usize) {
                 Some(Some(number)) => *number,
                 _ => self.meet(event),
-            },
+            }
         }
     }
 

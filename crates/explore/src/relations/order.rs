@@ -381,9 +381,10 @@ impl<S: Set> Order<S> {
         let at = self.events.len();
         let single = single(claims);
         self.make_room_for(process, claims);
-        let candidates = match is_single(single) {
-            true => self.rivals_of(single).clone(),
-            false => self.conflicting(claims),
+        let candidates = if is_single(single) {
+            self.rivals_of(single).clone()
+        } else {
+            self.conflicting(claims)
         };
         self.claim(single, claims, |rivals, number| insert(rivals, number, at));
         let (before, mut races) = self.last_of(candidates, &program);
@@ -469,9 +470,10 @@ impl<S: Set> Order<S> {
         let Some(last) = self.shrink() else {
             return single(&event.claims);
         };
-        match last.plain {
-            true => remove(&mut self.rivals, last.single as usize, self.events.len()),
-            false => self.forget(event, last.single),
+        if last.plain {
+            remove(&mut self.rivals, last.single as usize, self.events.len())
+        } else {
+            self.forget(event, last.single)
         }
         last.single
     }

@@ -700,9 +700,10 @@ impl<E: Symbolic> Search<'_, '_, E> {
     }
 
     fn look_now_and_then(&mut self) -> ControlFlow<Bound> {
-        match self.pace.is_due() {
-            true => self.budget.look(self.counts(), self.watch),
-            false => ControlFlow::Continue(()),
+        if self.pace.is_due() {
+            self.budget.look(self.counts(), self.watch)
+        } else {
+            ControlFlow::Continue(())
         }
     }
 

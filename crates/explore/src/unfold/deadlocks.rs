@@ -188,9 +188,10 @@ impl Search<'_> {
             while clock.last() == Some(&NONE) {
                 clock.pop();
             }
-            return match self.told.insert(clock.clone()) {
-                true => self.hunter.found(clock),
-                false => ControlFlow::Continue(()),
+            return if self.told.insert(clock.clone()) {
+                self.hunter.found(clock)
+            } else {
+                ControlFlow::Continue(())
             };
         };
         self.stops(at, thread)

@@ -92,12 +92,11 @@ impl Pen<'_> {
         if known.set {
             return;
         }
-        let drawn: Vec<Drawn> = match self.replicates(known.place) {
-            true => {
-                let copies = self.processes.iter();
-                copies.map(|&process| Drawn::Copy(cell, process)).collect()
-            }
-            false => vec![Drawn::Cell(cell)],
+        let drawn: Vec<Drawn> = if self.replicates(known.place) {
+            let copies = self.processes.iter();
+            copies.map(|&process| Drawn::Copy(cell, process)).collect()
+        } else {
+            vec![Drawn::Cell(cell)]
         };
         for one in drawn {
             self.cells[condition as usize].push(self.drawing.conditions.len());
@@ -127,14 +126,13 @@ impl Pen<'_> {
                     arcs.takes
                         .extend(own.next().map(|t| self.threads[t as usize]));
                 }
-                Place::Cell(cell) if self.replicates(known.place) => match input.write {
-                    true => {
+                Place::Cell(cell) if self.replicates(known.place) => {
+                    if input.write {
                         for at in 0..self.processes.len() {
                             arcs.takes
                                 .push(self.copy(input.condition, at, node.extension));
                         }
-                    }
-                    false => {
+                    } else {
                         let process = node.process;
                         arcs.takes.push(self.copy(
                             input.condition,
@@ -146,12 +144,13 @@ impl Pen<'_> {
                         self.copies[event as usize].push((input.condition, copy));
                         arcs.makes.push(copy);
                     }
-                },
+                }
                 Place::Cell(_) => {
                     let drawn = self.cells[input.condition as usize].iter().copied();
-                    match input.write {
-                        true => arcs.takes.extend(drawn),
-                        false => arcs.reads.extend(drawn),
+                    if input.write {
+                        arcs.takes.extend(drawn)
+                    } else {
+                        arcs.reads.extend(drawn)
                     }
                 }
             }

@@ -159,9 +159,10 @@ impl Builder {
     /// Adds a thread.
     fn add_thread(&mut self, next: &Next, last: u32, origin: u32) -> u32 {
         let alive = matches!(next.status, Status::Ready | Status::Waiting);
-        let claims = match alive {
-            true => self.net.list(&next.claims, &next.joins),
-            false => 0,
+        let claims = if alive {
+            self.net.list(&next.claims, &next.joins)
+        } else {
+            0
         };
         self.net.threads.push(Thread {
             process: next.process,
@@ -327,9 +328,10 @@ impl Builder {
             let Claimed { write, .. } = claimed[at];
             if preset[at] != input.condition {
                 // In the contextual net a read may have happened before its condition was taken.
-                match input.write || net.kind == NetKind::Replicated {
-                    true => return false,
-                    false => continue,
+                if input.write || net.kind == NetKind::Replicated {
+                    return false;
+                } else {
+                    continue;
                 }
             }
             let matters = input.write || (write && net.kind == NetKind::Replicated);

@@ -206,12 +206,11 @@ impl Unfolding {
         tick: &mut dyn FnMut() -> ControlFlow<Bound>,
     ) -> ControlFlow<Bound, (Option<Schedule>, u64)> {
         let Builder { net, examiner, .. } = &mut self.builder;
-        let answer = match question.deadlock() {
-            true => reach::search_deadlocks(net, examiner, program, question, tick)?,
-            false => {
-                let slice = reach::Slice::new(net, examiner, program, question, tick)?;
-                slice.search(examiner, program, question, tick)?
-            }
+        let answer = if question.deadlock() {
+            reach::search_deadlocks(net, examiner, program, question, tick)?
+        } else {
+            let slice = reach::Slice::new(net, examiner, program, question, tick)?;
+            slice.search(examiner, program, question, tick)?
         };
         let schedule = answer.clock.map(|clock| self.schedule(&clock));
         ControlFlow::Continue((schedule, answer.markings))

@@ -351,12 +351,13 @@ impl Model {
                 }
             }
             for &(cell, held) in &done.locks {
-                let valuation = match held {
-                    false => 0,
-                    true => *self.held.entry((cell, event.process)).or_insert_with(|| {
+                let valuation = if held {
+                    *self.held.entry((cell, event.process)).or_insert_with(|| {
                         self.valuations += 1;
                         self.valuations
-                    }),
+                    })
+                } else {
+                    0
                 };
                 writes.push((cell, valuation));
             }

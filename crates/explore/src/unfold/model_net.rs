@@ -125,9 +125,10 @@ impl Pen<'_> {
                 Place::End(_) => continue,
             };
             let before = self.valuation(input.condition);
-            let after = match input.write {
-                true => self.valuation(produced),
-                false => before,
+            let after = if input.write {
+                self.valuation(produced)
+            } else {
+                before
             };
             // Only a free lock has a place.
             let there = |valuation: u32| valuation == 0 || !net.is_lock(condition.place);

@@ -393,16 +393,13 @@ impl<'a, 'w, E: Execution> Prefix<'a, 'w, E> {
         let mut clock = Vec::new();
         self.builder.net.clock(event, &mut clock);
         let marking = self.marking(&clock).fingerprint();
-        match self.visited.insert(marking) {
-            true => {
-                let session = &mut self.tested.session;
-                let look = &mut || session.look_now_and_then();
-                self.builder.extend(event, look)
-            }
-            false => {
-                self.terminals.push(event);
-                ControlFlow::Continue(())
-            }
+        if self.visited.insert(marking) {
+            let session = &mut self.tested.session;
+            let look = &mut || session.look_now_and_then();
+            self.builder.extend(event, look)
+        } else {
+            self.terminals.push(event);
+            ControlFlow::Continue(())
         }
     }
 

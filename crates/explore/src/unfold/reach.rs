@@ -238,12 +238,11 @@ impl<'a, V: Copy + Default> Slice<'a, V> {
         for thread in moved {
             let process = net.thread(thread).process;
             self.lines[thread as usize] = question.line(program, process);
-            match thread == node.thread {
-                true => {
-                    let before = net.extension(node.extension).thread;
-                    self.followers[before as usize].push(event);
-                }
-                false => self.births.push(event),
+            if thread == node.thread {
+                let before = net.extension(node.extension).thread;
+                self.followers[before as usize].push(event);
+            } else {
+                self.births.push(event)
             }
         }
         ControlFlow::Continue(())
@@ -438,9 +437,10 @@ impl<'a, V: Copy + Default> Slice<'a, V> {
             let thread = net.extension(extension).thread as usize;
             all.thread_takers[thread].push(number as usize);
             for input in net.inputs(number) {
-                match input.write {
-                    true => all.takers[input.condition as usize].push(number as usize),
-                    false => readers[input.condition as usize].push(number as usize),
+                if input.write {
+                    all.takers[input.condition as usize].push(number as usize)
+                } else {
+                    readers[input.condition as usize].push(number as usize)
                 }
             }
         }

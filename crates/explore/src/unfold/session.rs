@@ -177,9 +177,10 @@ impl Hunter for Hunt<'_, '_> {
     }
 
     fn tick(&mut self) -> ControlFlow<Bound> {
-        match self.pace.is_due() {
-            true => self.budget.look(self.counts, self.watch),
-            false => ControlFlow::Continue(()),
+        if self.pace.is_due() {
+            self.budget.look(self.counts, self.watch)
+        } else {
+            ControlFlow::Continue(())
         }
     }
 }

@@ -93,9 +93,10 @@ impl<'a, 'w, E: Execution> TestedModel<'a, 'w, E> {
                 return ControlFlow::Continue(true);
             }
             let process = from[self.random.below(from.len() as u64) as usize];
-            let outcomes = match self.session.program.has_conditions() {
-                true => self.unknown_side(process, &marking)?,
-                false => SmallVec::new(),
+            let outcomes = if self.session.program.has_conditions() {
+                self.unknown_side(process, &marking)?
+            } else {
+                SmallVec::new()
             };
             self.step(process, &outcomes, &mut marking)?;
         }

@@ -113,9 +113,10 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
             }
         }
         self.cover_all()?;
-        match self.session.ledger.certain {
-            true => ControlFlow::Continue(()),
-            false => self.find_deadlocks(),
+        if self.session.ledger.certain {
+            ControlFlow::Continue(())
+        } else {
+            self.find_deadlocks()
         }
     }
 
@@ -329,9 +330,10 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
                 if self.readers.len() <= place {
                     self.readers.resize_with(net.places.len(), Vec::new);
                 }
-                match input.write {
-                    true => self.readers[place].clear(),
-                    false => self.readers[place].push(event),
+                if input.write {
+                    self.readers[place].clear()
+                } else {
+                    self.readers[place].push(event)
                 }
             }
         }
@@ -509,9 +511,10 @@ impl<'a, 'w, E: Execution> Tester<'a, 'w, E> {
         let first = self.random.below(count as u64) as usize;
         for glance in 0..if few { count } else { GLANCES } {
             let pending = &mut self.builder.pending;
-            let at = match few || glance == 0 {
-                true => (first + glance) % count,
-                false => self.random.below(pending.len() as u64) as usize,
+            let at = if few || glance == 0 {
+                (first + glance) % count
+            } else {
+                self.random.below(pending.len() as u64) as usize
             };
             let extension = pending[at];
             if !self.open(extension) {

@@ -251,9 +251,10 @@ impl<'a, 'w, E: Execution> Walk<'a, 'w, E> {
             if !known.iter().all(possible) {
                 return ControlFlow::Continue(Vec::new());
             }
-            let untried = match known.is_empty() {
-                true => Some(SmallVec::new()),
-                false => model.untried(&known),
+            let untried = if known.is_empty() {
+                Some(SmallVec::new())
+            } else {
+                model.untried(&known)
             };
             let Some(outcomes) = untried else {
                 return ControlFlow::Continue(known);

@@ -144,9 +144,10 @@ impl<E: Execution> Observer<E> for Traces<'_> {
             has: places.iter().map(Option::is_some).collect(),
             reaches,
         };
-        match self.wanted.by(program) {
-            true => self.showing.push(trace),
-            false => self.opposed.push(trace),
+        if self.wanted.by(program) {
+            self.showing.push(trace)
+        } else {
+            self.opposed.push(trace)
         }
     }
 }

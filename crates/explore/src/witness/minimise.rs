@@ -95,9 +95,10 @@ fn shorten<E: Execution>(
         while end >= window && !stage.is_exhausted() {
             let candidate = [&best[..end - window], &best[end..]].concat();
             let taken = improve(stage, best, &candidate, violation);
-            end = match taken {
-                true => end.min(best.len()),
-                false => end - window,
+            end = if taken {
+                end.min(best.len())
+            } else {
+                end - window
             };
         }
         window /= 2;

@@ -21,9 +21,10 @@ pub fn racing<E: Execution>(program: &mut E, violation: &Violation) -> Vec<usize
         Violation::Deadlock(_) => crossing(program),
         _ => Vec::new(),
     };
-    match crossing.is_empty() {
-        true => reversible(program, violation),
-        false => crossing,
+    if crossing.is_empty() {
+        reversible(program, violation)
+    } else {
+        crossing
     }
 }
 

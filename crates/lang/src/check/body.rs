@@ -309,9 +309,10 @@ impl<'c, 's> Body<'c, 's> {
                         "known only in the block in which this stands".to_owned(),
                     )
                 });
-                let locals: Vec<&'s str> = match self.locals.len() <= self.c.hint_budget {
-                    true => self.locals.keys().copied().collect(),
-                    false => Vec::new(),
+                let locals: Vec<&'s str> = if self.locals.len() <= self.c.hint_budget {
+                    self.locals.keys().copied().collect()
+                } else {
+                    Vec::new()
                 };
                 self.c.unknown_name(name, wanted, &locals, note);
                 Meaning::Poison

@@ -350,9 +350,10 @@ impl<'s> Body<'_, 's> {
                 let alias = &mut self.aliases[at as usize];
                 alias.uses += 1;
                 self.c.grow(alias.size, span);
-                return match self.c.full {
-                    true => self.poison(span),
-                    false => self.aliases[at as usize].typed.clone(),
+                return if self.c.full {
+                    self.poison(span)
+                } else {
+                    self.aliases[at as usize].typed.clone()
                 };
             }
             Meaning::Function => {
@@ -409,9 +410,10 @@ impl<'s> Body<'_, 's> {
     fn call_as_value(&mut self, name: Name<'s>, span: Span) -> Typed {
         let name = name.text;
         // A procedure of the file may have the name of a function that others know.
-        let foreign = match self.c.globals.contains_key(name) {
-            true => None,
-            false => foreign_value(name),
+        let foreign = if self.c.globals.contains_key(name) {
+            None
+        } else {
+            foreign_value(name)
         };
         let help = foreign.map_or_else(
             || format!("let `{name}` write a variable `r`, and read that in the same step: `atomic {{ {name}(…); x := r }}`"),
@@ -649,9 +651,10 @@ impl<'s> Body<'_, 's> {
                         .label(format!("{a} and {b}"))
                         .related(left.expr.span, format!("this is {a}"))
                         .related(right.expr.span, format!("this is {b}"))
-                        .help(match literal_for_bool {
-                            true => "write `true` or `false` for a truth value",
-                            false => "there are no conversions: declare both with the same type",
+                        .help(if literal_for_bool {
+                            "write `true` or `false` for a truth value"
+                        } else {
+                            "there are no conversions: declare both with the same type"
                         }),
                 );
                 None

@@ -144,9 +144,10 @@ impl<'s> Body<'_, 's> {
             }
             all = all.saturating_mul(len as u64);
             // The locals of each instance count toward the size of the program instead.
-            let total = match shared {
-                true => self.c.elements.saturating_add(all),
-                false => all,
+            let total = if shared {
+                self.c.elements.saturating_add(all)
+            } else {
+                all
             };
             if total > MAX_ELEMENTS {
                 self.report(

@@ -37,9 +37,10 @@ impl<'s> Body<'_, 's> {
                         None => (&rest[1..], false),
                     };
                     let place = start + at + 1;
-                    let value = match closed {
-                        true => self.named(named, place),
-                        false => self.not_closed(span_of("{", place - 1)),
+                    let value = if closed {
+                        self.named(named, place)
+                    } else {
+                        self.not_closed(span_of("{", place - 1))
                     };
                     if let Some(expr) = value {
                         let text = std::mem::take(&mut plain);

@@ -417,9 +417,10 @@ impl<'s> Checker<'s> {
                 object,
                 procedures: &procedures,
                 chosen,
-                hidden: match told_apart {
-                    true => vec![me, i64::from(client), slot],
-                    false => vec![i64::from(client), slot],
+                hidden: if told_apart {
+                    vec![me, i64::from(client), slot]
+                } else {
+                    vec![i64::from(client), slot]
                 },
                 span: aside,
             };

@@ -68,9 +68,10 @@ impl Program {
             StmtKind::Atomic(body) if named && body.is_empty() => Some(Ordered::Fence),
             StmtKind::Atomic(body) if named => {
                 let conditional = |stmt: &Stmt| matches!(stmt.kind, StmtKind::If(..));
-                Some(match body.iter().any(conditional) {
-                    true => Ordered::CompareExchange,
-                    false => Ordered::Update,
+                Some(if body.iter().any(conditional) {
+                    Ordered::CompareExchange
+                } else {
+                    Ordered::Update
                 })
             }
             StmtKind::Assign(places, _) => {

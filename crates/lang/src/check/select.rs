@@ -127,9 +127,10 @@ impl<'s> Body<'_, 's> {
         };
         let (mut first, mut rest) = (Vec::new(), Vec::new());
         for (at, stmt) in list.iter().enumerate() {
-            match at < joined {
-                true => first.push(self.in_one_step(|body| body.stmt(stmt))),
-                false => rest.push(self.stmt(stmt)),
+            if at < joined {
+                first.push(self.in_one_step(|body| body.stmt(stmt)))
+            } else {
+                rest.push(self.stmt(stmt))
             }
         }
         (first, rest)
@@ -154,9 +155,10 @@ impl<'s> Body<'_, 's> {
             };
             let name = *name;
             let shared = matches!(self.peek(name), Some(Meaning::Var(_) | Meaning::Record(_)));
-            let vars = match shared {
-                true => self.c.observed(name),
-                false => Vec::new(),
+            let vars = if shared {
+                self.c.observed(name)
+            } else {
+                Vec::new()
             };
             let ghosts = &self.c.program.ghosts;
             !vars.is_empty() && vars.iter().all(|var| ghosts.contains(var))
@@ -203,12 +205,13 @@ impl<'s> Body<'_, 's> {
                 ..equals(hidden.which, at as i64, span)
             };
             // Without `else` one of them is chosen, so behind the others it is the last one.
-            follows = match follows.is_empty() && !has_else && at + 1 == hidden.is_open.len() {
-                true => way.rest,
-                false => vec![Stmt {
+            follows = if follows.is_empty() && !has_else && at + 1 == hidden.is_open.len() {
+                way.rest
+            } else {
+                vec![Stmt {
                     kind: StmtKind::If(test(), way.rest, follows),
                     span,
-                }],
+                }]
             };
             does = vec![Stmt {
                 kind: StmtKind::If(test(), way.step, does),

@@ -493,12 +493,11 @@ impl<'s> Body<'_, 's> {
             let is_array = self.frame.locals[local.0 as usize].len.is_some();
             self.keep_in_range(&Place::Local(local), name.span);
             for (at, value) in values.into_iter().enumerate() {
-                places.push(match is_array {
-                    true => {
-                        let index = super::records::number(at as i64, name.span);
-                        Place::LocalElement(local, index)
-                    }
-                    false => Place::Local(local),
+                places.push(if is_array {
+                    let index = super::records::number(at as i64, name.span);
+                    Place::LocalElement(local, index)
+                } else {
+                    Place::Local(local)
                 });
                 all.push(value);
             }

@@ -448,9 +448,10 @@ impl<'s> Body<'_, 's> {
             }
         };
         let enlists = assign(mine.clone(), truth(true, span), span);
-        let woken = match spurious {
-            true => truth(true, span),
-            false => not(read(mine.clone(), Type::Bool, span)),
+        let woken = if spurious {
+            truth(true, span)
+        } else {
+            not(read(mine.clone(), Type::Bool, span))
         };
         let stmt = |kind| Stmt { kind, span };
         let (mut first, guard, mut then) = match mutex {

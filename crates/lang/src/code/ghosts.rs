@@ -117,9 +117,10 @@ fn enters_loop(code: &Code, pc: usize) -> bool {
                 },
             ],
         ) => {
-            let less = match unsigned {
-                true => (first as u64) < (end as u64),
-                false => first < end,
+            let less = if unsigned {
+                (first as u64) < (end as u64)
+            } else {
+                first < end
             };
             less && slots.map(u32::from) == [counter, limit]
         }

@@ -123,9 +123,12 @@ mod tests {
         for pc in marks {
             let mut future = Claims::new();
             code.reach().add_from(pc as u32, &mut future);
-            let listed = future.iter().any(|&other| match waits {
-                true => claim.conflicts(other),
-                false => claim.delays(other),
+            let listed = future.iter().any(|&other| {
+                if waits {
+                    claim.conflicts(other)
+                } else {
+                    claim.delays(other)
+                }
             });
             let answer = sets.from(pc as u32, &[claim], waits);
             assert_eq!(answer, listed, "{pc} {claim:?} {waits}");

@@ -50,9 +50,10 @@ impl Code {
             program.temporal.retain(|stated| named(&stated.name));
             program.covers.retain(|stated| named(&stated.name));
         }
-        let counting = match kinds.contains(Kind::Failure) {
-            true => Counting::All,
-            false => Counting::Stated,
+        let counting = if kinds.contains(Kind::Failure) {
+            Counting::All
+        } else {
+            Counting::Stated
         };
         self.made_of(&program, counting)
     }

@@ -146,10 +146,7 @@ impl<'s> Writer<'s> {
         let starts = self.starts_statement(word, opens_line);
         let indent = self.indent(word, starts);
         let closes = matches!(word.kind, Kind::RBrace | Kind::RParen | Kind::RBracket);
-        let beside = match closes {
-            true => self.level().content,
-            false => indent,
-        };
+        let beside = if closes { self.level().content } else { indent };
         let mut breaks = 0;
         for piece in pieces {
             match piece {

@@ -53,9 +53,10 @@ pub fn format(source: &str) -> Result<String, Unformatted> {
     let same = diagnostics.is_empty()
         && before == after
         && words(source, &tokens).eq(words(&formatted, &again));
-    match same {
-        true => Ok(formatted),
-        false => Err(Unformatted::Changed),
+    if same {
+        Ok(formatted)
+    } else {
+        Err(Unformatted::Changed)
     }
 }
 

@@ -345,9 +345,10 @@ impl<'s, D: Domain> Cpu<'_, 's, D> {
 
     fn check(&mut self, fault: Fault) -> Result<(), Halt> {
         let condition = pop(self.operands);
-        match self.domain.decide(self.step, condition)? {
-            true => Ok(()),
-            false => Err(Halt::Fault(fault)),
+        if self.domain.decide(self.step, condition)? {
+            Ok(())
+        } else {
+            Err(Halt::Fault(fault))
         }
     }
 

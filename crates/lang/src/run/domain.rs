@@ -161,9 +161,10 @@ impl StepInProgress<'_> {
     /// Whether the search still waits for the end of the step.
     #[cold]
     pub fn look(&self) -> Result<(), Fault> {
-        match self.patience.is_over() {
-            true => Err(Fault::BrokenOff),
-            false => Ok(()),
+        if self.patience.is_over() {
+            Err(Fault::BrokenOff)
+        } else {
+            Ok(())
         }
     }
 }

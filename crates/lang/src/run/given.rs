@@ -40,9 +40,10 @@ pub enum UnfitInput {
 
 fn fits(name: &str, value: i128, ty: Type) -> Result<(), UnfitInput> {
     let (least, most) = range(ty);
-    match (least..=most).contains(&value) {
-        true => Ok(()),
-        false => Err(UnfitInput::Range {
+    if (least..=most).contains(&value) {
+        Ok(())
+    } else {
+        Err(UnfitInput::Range {
             name: name.to_owned(),
             value,
             ty: noun(Ty::Known(ty)),
@@ -50,7 +51,7 @@ fn fits(name: &str, value: i128, ty: Type) -> Result<(), UnfitInput> {
                 Type::Bool => "true or false".to_owned(),
                 _ => format!("a number from {least} to {most}"),
             },
-        }),
+        })
     }
 }
 

@@ -274,9 +274,10 @@ impl<D: Domain> Work<'_, '_, D> {
 
     /// Between the elements of an array that may be large.
     fn look_now_and_then(&self, at: u32) -> Result<(), Halt> {
-        match at.is_multiple_of(ELEMENTS_BETWEEN_LOOKS) {
-            true => Ok(self.step.look()?),
-            false => Ok(()),
+        if at.is_multiple_of(ELEMENTS_BETWEEN_LOOKS) {
+            Ok(self.step.look()?)
+        } else {
+            Ok(())
         }
     }
 

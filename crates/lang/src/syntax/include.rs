@@ -154,9 +154,10 @@ fn below(path: &str) -> Result<(), String> {
             "a path leads down from the folder of this file: `locks/ticket.maz`".to_owned(),
         );
     }
-    match path.ends_with(".maz") {
-        true => Ok(()),
-        false => Err("the name of a program ends in `.maz`".to_owned()),
+    if path.ends_with(".maz") {
+        Ok(())
+    } else {
+        Err("the name of a program ends in `.maz`".to_owned())
     }
 }
 

@@ -262,9 +262,10 @@ impl Vacuity<'_> {
 
     /// The same for the body of something of which it is said elsewhere that it is not entered.
     fn sequence_if(&mut self, entered: bool, stmts: &[Stmt]) {
-        match entered {
-            true => self.sequence(stmts),
-            false => self.assertions(stmts),
+        if entered {
+            self.sequence(stmts)
+        } else {
+            self.assertions(stmts)
         }
     }
 
@@ -401,9 +402,10 @@ impl Vacuity<'_> {
     /// The text of a condition, or words for it if it is long.
     fn quoted(&self, words: &str, span: Span) -> String {
         let text = span.text(&self.map.code.source);
-        match text.len() > LONGEST_QUOTED || text.contains('\n') {
-            true => words.to_owned(),
-            false => format!("`{text}`"),
+        if text.len() > LONGEST_QUOTED || text.contains('\n') {
+            words.to_owned()
+        } else {
+            format!("`{text}`")
         }
     }
 }

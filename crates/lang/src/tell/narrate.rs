@@ -322,9 +322,10 @@ impl Narrator for Machine {
     }
 
     fn history(&self, mishap: &Mishap) -> Vec<HistoryOperation> {
-        match self.code.is_about_history(mishap) {
-            true => self.calls_of_run(),
-            false => Vec::new(),
+        if self.code.is_about_history(mishap) {
+            self.calls_of_run()
+        } else {
+            Vec::new()
         }
     }
 

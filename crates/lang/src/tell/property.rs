@@ -94,9 +94,10 @@ impl Property {
         // A label may be called `deadlock` too, so points are looked for first.
         let (replaced, points) =
             points(text, &prefix, &names, &line_of).map_err(BadProperty::Point)?;
-        let (replaced, deadlock) = match program.is_some_and(is_variable) {
-            true => (replaced, false),
-            false => deadlocks(&replaced).ok_or(BadProperty::Deadlock)?,
+        let (replaced, deadlock) = if program.is_some_and(is_variable) {
+            (replaced, false)
+        } else {
+            deadlocks(&replaced).ok_or(BadProperty::Deadlock)?
         };
         let mut all = format!("{source}\n");
         for at in 0..points.len() {
@@ -202,9 +203,10 @@ fn deadlocks(text: &str) -> Option<(String, bool)> {
         let (before, after) = (&rest[..at], &rest[at + "deadlock".len()..]);
         replaced += before;
         let joined = |text: &str, end: bool| {
-            let beside = match end {
-                true => text.trim_end().ends_with("&&") || text.trim_end().ends_with('∧'),
-                false => text.trim_start().starts_with("&&") || text.trim_start().starts_with('∧'),
+            let beside = if end {
+                text.trim_end().ends_with("&&") || text.trim_end().ends_with('∧')
+            } else {
+                text.trim_start().starts_with("&&") || text.trim_start().starts_with('∧')
             };
             beside || text.trim().is_empty()
         };

@@ -44,9 +44,10 @@ impl<T> Default for Few<T> {
 impl<T> Few<T> {
     /// Adds one; it is made only if it is told.
     fn push(&mut self, make: impl FnOnce() -> T) {
-        match self.first.len() < MOST_TOLD {
-            true => self.first.push(make()),
-            false => self.more += 1,
+        if self.first.len() < MOST_TOLD {
+            self.first.push(make())
+        } else {
+            self.more += 1
         }
     }
 }

@@ -90,9 +90,10 @@ pub(crate) fn check(
         watch(at)?;
         checker.goal(at).map_err(|why| Rejected::Goal(at, why))?;
     }
-    match checker.contexts.len() == proof.contexts.len() {
-        true => Ok(shown),
-        false => Err(Rejected::Root("there are boxes too many".to_owned())),
+    if checker.contexts.len() == proof.contexts.len() {
+        Ok(shown)
+    } else {
+        Err(Rejected::Root("there are boxes too many".to_owned()))
     }
 }
 
@@ -102,9 +103,10 @@ impl<'p> Checker<'p, '_> {
         let parts = parts.map_err(|error| error.to_string())?;
         let shown = self.world.shown_of_deadlocks(self.proof.deadlock, &parts);
         let anew = self.parts(parts, &[], 0, &self.proof.roots)?;
-        match anew == (self.proof.leaves.clone(), self.proof.roots.clone()) {
-            true => Ok(shown),
-            false => Err("it is not taken apart as it is written".to_owned()),
+        if anew == (self.proof.leaves.clone(), self.proof.roots.clone()) {
+            Ok(shown)
+        } else {
+            Err("it is not taken apart as it is written".to_owned())
         }
     }
 
@@ -169,9 +171,10 @@ impl<'p> Checker<'p, '_> {
             denied,
             truth,
         });
-        match shown {
-            true => Ok(leaf),
-            false => Err(format!("{} was not shown: `{}`", leaf.what, leaf.must)),
+        if shown {
+            Ok(leaf)
+        } else {
+            Err(format!("{} was not shown: `{}`", leaf.what, leaf.must))
         }
     }
 
@@ -271,9 +274,10 @@ impl<'p> Checker<'p, '_> {
             RuleRecord::Generalise { values, to, .. } => self.generalise(&goal, values, *to)?,
             RuleRecord::Back { to, .. } => self.back(&goal, *to)?,
         };
-        match anew == written.rule {
-            true => Ok(()),
-            false => Err("its rule is not applied as it is written".to_owned()),
+        if anew == written.rule {
+            Ok(())
+        } else {
+            Err("its rule is not applied as it is written".to_owned())
         }
     }
 
@@ -337,9 +341,10 @@ impl<'p> Checker<'p, '_> {
             });
         }
         let must = self.world.terms.any(enabled);
-        let deadlock = match self.proof.deadlock {
-            true => Some(self.must(What::Deadlock, goal, must)?),
-            false => None,
+        let deadlock = if self.proof.deadlock {
+            Some(self.must(What::Deadlock, goal, must)?)
+        } else {
+            None
         };
         Ok(RuleRecord::Schedule { steps, deadlock })
     }
@@ -355,9 +360,10 @@ impl<'p> Checker<'p, '_> {
             claims.any(|claim| claim.cells().contains(&cell) && (claim.writes() || !writes))
         };
         let mut touched = self.world.touched.iter().map(|(touch, _)| touch);
-        match touched.all(|touch| touch.cells().all(|cell| claimed(cell, touch.writes()))) {
-            true => Ok(self.world.names().event(&event)),
-            false => Err("a step touches what it does not claim".to_owned()),
+        if touched.all(|touch| touch.cells().all(|cell| claimed(cell, touch.writes()))) {
+            Ok(self.world.names().event(&event))
+        } else {
+            Err("a step touches what it does not claim".to_owned())
         }
     }
 

@@ -80,9 +80,10 @@ impl<'a, 'p> Machine<'a, 'p> {
         let mut done = Vec::new();
         for way in ways {
             for mut way in self.until(way, floor, false)? {
-                match way.thread().work.len() > floor {
-                    true => done.extend(self.act(way)?),
-                    false => done.push(way),
+                if way.thread().work.len() > floor {
+                    done.extend(self.act(way)?)
+                } else {
+                    done.push(way)
                 }
             }
         }

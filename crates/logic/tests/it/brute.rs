@@ -91,9 +91,12 @@ fn proved(text: &str, reduce: bool) -> Option<bool> {
         ..Options::default()
     };
     let formula = stated(&program);
-    let watch = &mut |goals: u64| match goals > 4000 {
-        true => ControlFlow::Break(Bound::Interrupted),
-        false => ControlFlow::Continue(()),
+    let watch = &mut |goals: u64| {
+        if goals > 4000 {
+            ControlFlow::Break(Bound::Interrupted)
+        } else {
+            ControlFlow::Continue(())
+        }
     };
     let solver = &mut Embedded::default();
     let theorem = Theorem {
@@ -148,9 +151,12 @@ fn executed(text: &str, goal: Option<&str>) -> Option<bool> {
         goal: None,
         formula: &formula,
     };
-    let watch = &mut |states: u64| match states > 2000 {
-        true => ControlFlow::Break(Bound::Interrupted),
-        false => ControlFlow::Continue(()),
+    let watch = &mut |states: u64| {
+        if states > 2000 {
+            ControlFlow::Break(Bound::Interrupted)
+        } else {
+            ControlFlow::Continue(())
+        }
     };
     let solver = &mut Embedded::default();
     let found = prove(&theorem, &Options::default(), solver, watch).ok()?;

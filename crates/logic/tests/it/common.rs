@@ -42,9 +42,12 @@ fn with_theorem<T>(source: &str, goal: Option<&str>, work: impl FnOnce(&Theorem<
 
 /// Looks for a proof.
 pub fn search(source: &str, goal: Option<&str>, options: &Options) -> Outcome {
-    let watch = &mut |goals: u64| match goals > 1500 {
-        true => ControlFlow::Break(Bound::Interrupted),
-        false => ControlFlow::Continue(()),
+    let watch = &mut |goals: u64| {
+        if goals > 1500 {
+            ControlFlow::Break(Bound::Interrupted)
+        } else {
+            ControlFlow::Continue(())
+        }
     };
     with_theorem(source, goal, |theorem| {
         prove(theorem, options, &mut Embedded::default(), watch).expect(source)

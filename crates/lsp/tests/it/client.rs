@@ -75,9 +75,10 @@ pub fn uri(path: &str) -> String {
         .replace('%', "%25")
         .replace(' ', "%20")
         .replace('+', "%2B");
-    match path.starts_with('/') {
-        true => format!("file://{path}"),
-        false => format!("file:///{path}"),
+    if path.starts_with('/') {
+        format!("file://{path}")
+    } else {
+        format!("file:///{path}")
     }
 }
 

@@ -38,9 +38,10 @@ fn swapped(subject: &Subject<'_>, one: &Statement, two: &Statement) -> Candidate
     let line = subject.line(one.span.start as usize);
     Candidate {
         kind: ChangeKind::Order,
-        summary: match locks {
-            true => format!("the other order of the locks in line {line}"),
-            false => format!("`{}` before `{}` in line {line}", text(two), text(one)),
+        summary: if locks {
+            format!("the other order of the locks in line {line}")
+        } else {
+            format!("`{}` before `{}` in line {line}", text(two), text(one))
         },
         edits: vec![put(one, two), put(two, one)],
         regions: Vec::new(),

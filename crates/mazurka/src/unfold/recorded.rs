@@ -100,9 +100,10 @@ impl Program {
             schedule.map_err(|error| NotTaken::Schedule(number, error))
         });
         let schedules: Vec<Schedule> = schedules.collect::<Result<_, _>>()?;
-        match schedules.is_empty() {
-            true => Err(NotTaken::Nothing(number)),
-            false => Ok(schedules),
+        if schedules.is_empty() {
+            Err(NotTaken::Nothing(number))
+        } else {
+            Ok(schedules)
         }
     }
 }

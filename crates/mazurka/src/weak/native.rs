@@ -63,12 +63,11 @@ struct Look<'a, 'w> {
 impl Look<'_, '_> {
     /// Looks whether what was found ends the search.
     fn stops(&mut self, kind: Kind, found: bool) -> ControlFlow<()> {
-        match found && self.stops.contains(kind) {
-            true => {
-                self.certain = true;
-                ControlFlow::Break(())
-            }
-            false => ControlFlow::Continue(()),
+        if found && self.stops.contains(kind) {
+            self.certain = true;
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
         }
     }
 

@@ -93,9 +93,10 @@ impl Seen {
                 self.finals.push((result, schedule));
             }
         }
-        let (more, less) = match self.observed.len() < other.observed.len() {
-            true => (other.observed, std::mem::take(&mut self.observed)),
-            false => (std::mem::take(&mut self.observed), other.observed),
+        let (more, less) = if self.observed.len() < other.observed.len() {
+            (other.observed, std::mem::take(&mut self.observed))
+        } else {
+            (std::mem::take(&mut self.observed), other.observed)
         };
         self.observed = more;
         self.observed.extend(less);
@@ -236,9 +237,10 @@ impl<M: WeakMemory, const APART: bool> Visitor<Threads<M, APART>> for Look<'_> {
 
     fn goes_on(&mut self) -> ControlFlow<()> {
         let over = self.shared.is_over();
-        match over || self.shared.last.load(Ordering::Relaxed) < self.part {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
+        if over || self.shared.last.load(Ordering::Relaxed) < self.part {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
         }
     }
 }
@@ -338,9 +340,10 @@ impl Question<'_> {
             seen,
             certain,
             ..
-        } = match self.code.starts_processes() {
-            true => self.search::<false>(watch),
-            false => self.search::<true>(watch),
+        } = if self.code.starts_processes() {
+            self.search::<false>(watch)
+        } else {
+            self.search::<true>(watch)
         };
         if let Some(line) = found.given_up {
             return Err(several(line));
@@ -378,9 +381,10 @@ impl Question<'_> {
             },
             witnesses: shown.witnesses,
             runs,
-            estimate: match certain || self.code.starts_processes() {
-                true => None,
-                false => TraceEstimate::of(seen.drawn.into_values()),
+            estimate: if certain || self.code.starts_processes() {
+                None
+            } else {
+                TraceEstimate::of(seen.drawn.into_values())
             },
         })
     }

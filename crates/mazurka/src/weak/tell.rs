@@ -412,9 +412,10 @@ impl<'a> Walk<'a> {
 
     /// The value that the access of a thread finds that is no part of the graph.
     pub fn last_value(&self, loc: Loc, initial: impl FnOnce() -> i64) -> i64 {
-        match self.graph.knows(loc) {
-            true => self.graph.final_value(loc),
-            false => initial(),
+        if self.graph.knows(loc) {
+            self.graph.final_value(loc)
+        } else {
+            initial()
         }
     }
 

@@ -84,14 +84,13 @@ fn line(name: &str, set: &[(&str, &str)]) -> String {
         any_start: false,
         listed: 1,
     };
-    cells.push(match program.unknowns().refused().is_empty() {
-        false => "·".to_owned(),
-        true => {
-            let permuted = program.permute(&wanted, &options, &mut quietly());
-            let permuted = permuted.expect("a record");
-            assert_eq!(permuted.permutations.executable, traces, "{name}: permute");
-            permuted.permutations.seeds.to_string()
-        }
+    cells.push(if program.unknowns().refused().is_empty() {
+        let permuted = program.permute(&wanted, &options, &mut quietly());
+        let permuted = permuted.expect("a record");
+        assert_eq!(permuted.permutations.executable, traces, "{name}: permute");
+        permuted.permutations.seeds.to_string()
+    } else {
+        "·".to_owned()
     });
     for &kind in NetKind::ALL {
         let net = program.unfold(Unfold { kind, seed: 0 }, &options, &mut quietly());

@@ -51,13 +51,12 @@ fn the_graph_has_the_states_that_the_engine_counts() {
         assert_eq!(again.verdict, record.verdict, "{name}");
         let cut = graph.states.iter().any(|state| state.cut);
         let counted = record.counts.states.expect("it merges states") as usize;
-        match record.scope.exhaustive && counted <= 200 {
-            true => {
-                assert_eq!(counted, graph.states.len(), "{name}");
-                assert!(!cut, "{name}");
-                whole += 1;
-            }
-            false => assert!(graph.states.len() <= 200, "{name}"),
+        if record.scope.exhaustive && counted <= 200 {
+            assert_eq!(counted, graph.states.len(), "{name}");
+            assert!(!cut, "{name}");
+            whole += 1;
+        } else {
+            assert!(graph.states.len() <= 200, "{name}")
         }
         for (at, state) in graph.states.iter().enumerate().skip(1) {
             let leads = |edge: &&GraphEdge| {
@@ -74,9 +73,10 @@ fn held(run: &Run) -> BTreeMap<String, String> {
     let mut held = BTreeMap::new();
     for step in &run.steps {
         for change in &step.locks {
-            let before = match change.held {
-                true => held.insert(change.name.clone(), step.process.clone()),
-                false => held.remove(&change.name),
+            let before = if change.held {
+                held.insert(change.name.clone(), step.process.clone())
+            } else {
+                held.remove(&change.name)
             };
             // Only a free lock is taken, and only its holder releases it.
             let expected = (!change.held).then(|| step.process.clone());

@@ -34,9 +34,10 @@ fn corpus() -> Vec<(String, Program)> {
 /// One of the next steps, as a schedule.
 fn scheduled(step: &Step) -> Schedule {
     let values: Vec<String> = step.outcomes.iter().map(i64::to_string).collect();
-    let text = match values.is_empty() {
-        true => step.process.clone(),
-        false => format!("{}={}", step.process, values.join(",")),
+    let text = if values.is_empty() {
+        step.process.clone()
+    } else {
+        format!("{}={}", step.process, values.join(","))
     };
     text.parse().expect("a step")
 }

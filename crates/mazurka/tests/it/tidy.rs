@@ -412,9 +412,10 @@ fn prose_names_the_processes() {
             continue;
         }
         looked_at += 1;
-        let prose = match file.ends_with(".md") {
-            true => all(&text),
-            false => comments(&text),
+        let prose = if file.ends_with(".md") {
+            all(&text)
+        } else {
+            comments(&text)
         };
         for (number, line) in prose {
             for word in BANNED {

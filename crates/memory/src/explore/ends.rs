@@ -203,9 +203,10 @@ impl<P: Program> End<'_, P> {
 
 /// A schedule with the numbers that a new program would give to the threads.
 pub(super) fn own_numbers<P: Program>(schedule: Schedule, graph: &Graph, initial: u32) -> Schedule {
-    match P::NUMBERED_AS_MET {
-        true => schedule.numbered_from(graph, initial),
-        false => schedule,
+    if P::NUMBERED_AS_MET {
+        schedule.numbered_from(graph, initial)
+    } else {
+        schedule
     }
 }
 
@@ -278,9 +279,10 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
         let ending = self.ending();
         self.note_failures();
         self.show(ending)?;
-        match parked {
-            true => self.open(Frame::Locks(LocksFrame::new(self.graph.mark()))),
-            false => ControlFlow::Continue(false),
+        if parked {
+            self.open(Frame::Locks(LocksFrame::new(self.graph.mark())))
+        } else {
+            ControlFlow::Continue(false)
         }
     }
 
@@ -362,9 +364,10 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
                 continue;
             }
             // A thread that has done nothing has met it where it was started.
-            let met = match P::DECIDES_LOCALLY {
-                true => self.last_access(other),
-                false => self.graph.tip(other),
+            let met = if P::DECIDES_LOCALLY {
+                self.last_access(other)
+            } else {
+                self.graph.tip(other)
             };
             let before = match (met, self.graph.tip(thread)) {
                 (None, _) => true,

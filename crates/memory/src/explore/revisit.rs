@@ -52,9 +52,10 @@ impl Suffixes {
             least.resize(mo.len() + 1, u32::MAX);
             for (at, &write) in mo.iter().enumerate().rev() {
                 let write = graph.event(write);
-                let stamp = match Graph::within(write, prefix) {
-                    true => 0,
-                    false => write.stamp,
+                let stamp = if Graph::within(write, prefix) {
+                    0
+                } else {
+                    write.stamp
                 };
                 least[at] = least[at + 1].min(stamp);
             }
@@ -136,14 +137,13 @@ impl<P: Program, M: Model> Explorer<'_, P, M> {
     fn collect_candidates(&self, write: &Event, from: Slot, candidates: &mut Vec<Slot>) {
         candidates.clear();
         let loc = write.loc;
-        let latest = match write.kind.writes_exclusively() {
-            true => {
-                let read = self.graph.tip(write.thread).expect("it has read");
-                let place = self.graph.position(self.graph.event(read));
-                let taker = self.graph.taker(loc, place);
-                taker.map_or(u32::MAX, |taker| self.graph.event(taker).stamp)
-            }
-            false => u32::MAX,
+        let latest = if write.kind.writes_exclusively() {
+            let read = self.graph.tip(write.thread).expect("it has read");
+            let place = self.graph.position(self.graph.event(read));
+            let taker = self.graph.taker(loc, place);
+            taker.map_or(u32::MAX, |taker| self.graph.event(taker).stamp)
+        } else {
+            u32::MAX
         };
         let all = self.planted == Planted::NoMaximality;
         for position in (0..=self.graph.last_position(loc)).rev() {

@@ -407,9 +407,10 @@ impl Graph {
     /// The position in mo of a write, or of what a read reads from.
     #[inline]
     pub fn position(&self, event: &Event) -> u32 {
-        match event.kind.is_read() {
-            true => self.write_position(event.rf),
-            false => event.position,
+        if event.kind.is_read() {
+            self.write_position(event.rf)
+        } else {
+            event.position
         }
     }
 
@@ -427,9 +428,10 @@ impl Graph {
     pub(crate) fn taker(&self, loc: Loc, position: u32) -> Option<Slot> {
         let next = *self.mo(loc).get(position as usize)?;
         let next = self.event(next);
-        let read = match next.kind.writes_exclusively() {
-            true => self.thread(next.thread)[next.index as usize - 1],
-            false => return None,
+        let read = if next.kind.writes_exclusively() {
+            self.thread(next.thread)[next.index as usize - 1]
+        } else {
+            return None;
         };
         let takes = self.event(read).rf == self.write_at(loc, position);
         takes.then_some(read)

@@ -154,9 +154,10 @@ impl Edges<'_> {
     /// eco.
     fn is_eco(&self, a: &Event, b: &Event) -> bool {
         let (at, to) = (self.graph.position(a), self.graph.position(b));
-        match a.kind.is_write() && b.kind.is_read() {
-            true => at <= to,
-            false => at < to,
+        if a.kind.is_write() && b.kind.is_read() {
+            at <= to
+        } else {
+            at < to
         }
     }
 

@@ -21,12 +21,11 @@ fn programs() -> Vec<(PathBuf, Arc<Code>)> {
         let entries = std::fs::read_dir(corpus.join(folder)).expect("a folder");
         for entry in entries {
             let path = entry.expect("an entry").path();
-            match path.is_dir() {
-                true => {
-                    let inside = std::fs::read_dir(path).expect("a folder");
-                    files.extend(inside.map(|entry| entry.expect("an entry").path()));
-                }
-                false => files.push(path),
+            if path.is_dir() {
+                let inside = std::fs::read_dir(path).expect("a folder");
+                files.extend(inside.map(|entry| entry.expect("an entry").path()));
+            } else {
+                files.push(path)
             }
         }
     }
@@ -37,9 +36,10 @@ fn programs() -> Vec<(PathBuf, Arc<Code>)> {
         .filter_map(|file| {
             let source = std::fs::read_to_string(&file).expect("a file");
             let source = source.replace("atomicity statement", "");
-            let source = match source.contains("atomicity access") {
-                true => source,
-                false => format!("atomicity access\n{source}"),
+            let source = if source.contains("atomicity access") {
+                source
+            } else {
+                format!("atomicity access\n{source}")
             };
             let program = load(&source, &[]).ok()?;
             let known = program.unknowns().is_empty();

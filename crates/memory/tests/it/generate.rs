@@ -151,9 +151,10 @@ impl Generator<'_> {
         if self.features.relaxed && all.contains(&Relaxed) && !self.flip(4) {
             return Relaxed;
         }
-        match self.features.sc && self.flip(2) {
-            true => SeqCst,
-            false => self.one_of(all),
+        if self.features.sc && self.flip(2) {
+            SeqCst
+        } else {
+            self.one_of(all)
         }
     }
 
@@ -177,9 +178,10 @@ impl Generator<'_> {
     fn condition(&mut self) -> Condition {
         let value = self.random.below(2) as i64;
         let register = r(self.register());
-        match self.flip(2) {
-            true => register.equals(value),
-            false => register.differs(value),
+        if self.flip(2) {
+            register.equals(value)
+        } else {
+            register.differs(value)
         }
     }
 
@@ -191,9 +193,10 @@ impl Generator<'_> {
         }
         if self.features.checks && self.flip(4) {
             let condition = self.condition();
-            let check = match self.flip(2) {
-                true => Instruction::Assume(condition),
-                false => Instruction::Assert(condition, self.random.below(2) as u32),
+            let check = if self.flip(2) {
+                Instruction::Assume(condition)
+            } else {
+                Instruction::Assert(condition, self.random.below(2) as u32)
             };
             return vec![access, vec![check]];
         }
@@ -245,10 +248,13 @@ impl Generator<'_> {
                 store(location, value, self.order(&[Relaxed, Release, SeqCst]))
             }
             2 => fence(self.order(&all[1..])),
-            3 => match self.flip(2) {
-                true => fetch_add(register, location, 1, self.order(&all)),
-                false => swap(register, location, self.value(), self.order(&all)),
-            },
+            3 => {
+                if self.flip(2) {
+                    fetch_add(register, location, 1, self.order(&all))
+                } else {
+                    swap(register, location, self.value(), self.order(&all))
+                }
+            }
             4 => {
                 let old = self.random.below(3) as i64;
                 let change = (old, self.value());

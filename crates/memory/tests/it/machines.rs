@@ -150,9 +150,10 @@ impl Machine {
         };
         let buffer = |buffered, fenced: bool| {
             let mut next = answer(0);
-            match self.buffers && !fenced {
-                true => next.buffers[thread].push_back(buffered),
-                false => leave(&mut next, buffered),
+            if self.buffers && !fenced {
+                next.buffers[thread].push_back(buffered)
+            } else {
+                leave(&mut next, buffered)
             }
             next
         };

@@ -61,9 +61,10 @@ fn preemptions(graph: &Graph) -> u32 {
         let finished = made[current] == events(current).len();
         for other in (0..threads).filter(|&other| other != current) {
             let next = (made.clone(), other);
-            match finished || made[current] == 0 {
-                true => open.push_front((cost, next)),
-                false => open.push_back((cost + 1, next)),
+            if finished || made[current] == 0 {
+                open.push_front((cost, next))
+            } else {
+                open.push_back((cost + 1, next))
             }
         }
     }

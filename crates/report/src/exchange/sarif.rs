@@ -222,9 +222,10 @@ fn visited(program: &ProgramRecord, run: &Run, number: usize, step: &Step) -> Va
     if let Some(mishap) = &step.mishap {
         text += &format!("; {mishap}");
     }
-    let importance = match step.racing || step.mishap.is_some() {
-        true => "essential",
-        false => "important",
+    let importance = if step.racing || step.mishap.is_some() {
+        "essential"
+    } else {
+        "important"
     };
     let mut location = at(file, (step.line > 0).then(|| region(step.line, None, None)));
     location["message"] = json!({ "text": text });

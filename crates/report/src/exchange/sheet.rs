@@ -95,9 +95,12 @@ impl Sheet {
 
     /// As comma-separated values, whose lines end as RFC 4180 says.
     pub fn csv(&self) -> String {
-        let cell = |text: &String| match text.contains([',', '"', '\n', '\r']) {
-            true => format!("\"{}\"", text.replace('"', "\"\"")),
-            false => text.clone(),
+        let cell = |text: &String| {
+            if text.contains([',', '"', '\n', '\r']) {
+                format!("\"{}\"", text.replace('"', "\"\""))
+            } else {
+                text.clone()
+            }
         };
         let line = |cells: &Vec<String>| {
             let cells: Vec<String> = cells.iter().map(cell).collect();
@@ -119,9 +122,12 @@ impl Sheet {
             let cells: Vec<String> = cells.iter().map(cell).collect();
             format!("| {} |\n", cells.join(" | "))
         };
-        let rule = (0..self.head.len()).map(|column| match self.is_numeric(column) {
-            true => "---:|",
-            false => "---|",
+        let rule = (0..self.head.len()).map(|column| {
+            if self.is_numeric(column) {
+                "---:|"
+            } else {
+                "---|"
+            }
         });
         let rule: String = rule.collect();
         let rows: String = self.rows.iter().map(line).collect();
@@ -155,10 +161,8 @@ impl Sheet {
             let cells: Vec<String> = cells.iter().map(cell).collect();
             format!("{} \\\\\n", cells.join(" & "))
         };
-        let columns = (0..self.head.len()).map(|column| match self.is_numeric(column) {
-            true => 'r',
-            false => 'l',
-        });
+        let columns =
+            (0..self.head.len()).map(|column| if self.is_numeric(column) { 'r' } else { 'l' });
         let columns: String = columns.collect();
         let rows: String = self.rows.iter().map(line).collect();
         format!(
@@ -185,9 +189,10 @@ impl Sheet {
         for line in lines() {
             let cells = columns.iter().map(|&(column, width, numeric)| {
                 let cell = line.get(column).map_or("", String::as_str);
-                match numeric {
-                    true => format!("{cell:>width$}"),
-                    false => pad(cell, width),
+                if numeric {
+                    format!("{cell:>width$}")
+                } else {
+                    pad(cell, width)
                 }
             });
             let cells: Vec<String> = cells.collect();

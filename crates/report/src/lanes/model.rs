@@ -411,17 +411,19 @@ fn joined(lines: &[(Tone, String)], separator: &str) -> String {
 
 /// `step 3`, `steps 3–5`.
 fn steps_from(first: usize, last: usize) -> String {
-    match first == last {
-        true => format!("step {first}"),
-        false => format!("steps {first}–{last}"),
+    if first == last {
+        format!("step {first}")
+    } else {
+        format!("steps {first}–{last}")
     }
 }
 
 /// A message with a word before it, unless it begins with the word.
 fn told_once(word: &str, message: &str) -> String {
-    match message.to_lowercase().starts_with(word) {
-        true => message.to_owned(),
-        false => format!("{word}: {message}"),
+    if message.to_lowercase().starts_with(word) {
+        message.to_owned()
+    } else {
+        format!("{word}: {message}")
     }
 }
 
@@ -443,14 +445,13 @@ impl Facts<'_> {
 fn waits(run: &Run, end: &ProcessEnd) -> Vec<(Tone, String)> {
     let what = end.waits_for.as_deref().unwrap_or("something");
     let mut lines = vec![(Tone::Bad, format!("waits for {what}"))];
-    lines.extend(
-        end.held_by
-            .as_ref()
-            .map(|holder| match *holder == end.process {
-                true => (Tone::Bad, "which it holds itself".to_owned()),
-                false => (Tone::Bad, format!("held by {}", run.name_of(holder))),
-            }),
-    );
+    lines.extend(end.held_by.as_ref().map(|holder| {
+        if *holder == end.process {
+            (Tone::Bad, "which it holds itself".to_owned())
+        } else {
+            (Tone::Bad, format!("held by {}", run.name_of(holder)))
+        }
+    }));
     lines
 }
 
@@ -496,9 +497,10 @@ fn numbers(process: &str) -> Vec<u64> {
 /// The steps that are drawn: all, or the first, the last, the racing ones and the first that fails.
 fn drawn_steps(run: &Run) -> Vec<usize> {
     let all = run.steps.len();
-    let left_out = match all > MOST {
-        true => MOST / 2..all - MOST / 2,
-        false => 0..0,
+    let left_out = if all > MOST {
+        MOST / 2..all - MOST / 2
+    } else {
+        0..0
     };
     // An invariant may be broken in every step.
     let fails = run.steps.iter().position(|step| step.mishap.is_some());

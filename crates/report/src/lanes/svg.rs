@@ -275,9 +275,10 @@ impl Layout {
         let [(x, y), (bend, _), (to_bend, _), (to_x, to_y)] = curve;
         let style = arrow.style();
         let colour = style.colour();
-        let dashed = match style.is_dashed() {
-            true => " stroke-dasharray=\"4 3\"",
-            false => "",
+        let dashed = if style.is_dashed() {
+            " stroke-dasharray=\"4 3\""
+        } else {
+            ""
         };
         let mut text = format!(
             "<path d=\"M{x:.1} {y:.1} C{bend:.1} {y:.1} {to_bend:.1} {to_y:.1} {to_x:.1} {to_y:.1}\" \
@@ -287,16 +288,13 @@ impl Layout {
             -7.0 * inward
         );
         let label = arrow.label();
-        let (middle, height) = match arrow.from.1 == arrow.to.1 {
-            true => {
-                let (right, height) = along(&curve, 0.5);
-                (right + wide(&label) / 2.0, height)
-            }
-            false => {
-                let apart = |part: &u32| (along(&curve, f64::from(*part) / 20.0).0 - x).abs();
-                let near = (1..10).find(|part| apart(part) >= ARROW_GAP * 0.3);
-                along(&curve, f64::from(near.unwrap_or(10)) / 20.0)
-            }
+        let (middle, height) = if arrow.from.1 == arrow.to.1 {
+            let (right, height) = along(&curve, 0.5);
+            (right + wide(&label) / 2.0, height)
+        } else {
+            let apart = |part: &u32| (along(&curve, f64::from(*part) / 20.0).0 - x).abs();
+            let near = (1..10).find(|part| apart(part) >= ARROW_GAP * 0.3);
+            along(&curve, f64::from(near.unwrap_or(10)) / 20.0)
         };
         let halo = "paint-order=\"stroke\" stroke=\"#ffffff\" stroke-width=\"3\"";
         let options = format!("{} font-size=\"10\" {halo}", ink(colour));
@@ -321,9 +319,10 @@ impl Layout {
         let to_x = side(to, inward < 0.0) - HEAD * inward;
         let y = self.height_at(panel, at, arrow.from);
         let to_y = self.height_at(panel, at, arrow.to);
-        let reach = match from == to {
-            true => ARROW_GAP / 3.0,
-            false => ARROW_GAP / 2.0,
+        let reach = if from == to {
+            ARROW_GAP / 3.0
+        } else {
+            ARROW_GAP / 2.0
         };
         let curve = [
             (x, y),
@@ -368,9 +367,10 @@ impl Layout {
             top + height + BETWEEN_ROWS / 2.0
         });
         let start = self.top + LINE + 2.0;
-        let end = match known.ended {
-            true => last.unwrap_or(start + PAD),
-            false => self.bottom - BETWEEN_ROWS / 2.0,
+        let end = if known.ended {
+            last.unwrap_or(start + PAD)
+        } else {
+            self.bottom - BETWEEN_ROWS / 2.0
         };
         text += &format!(
             "<path d=\"M{x:.1} {start:.1} V{end:.1}\" fill=\"none\" stroke=\"#bdc3c7\"/>\n"
@@ -418,9 +418,10 @@ impl Layout {
         let middle = |row: usize| self.rows[row].0 + self.rows[row].1 / 2.0;
         let (left, right) = (MARGIN, MARGIN + RETURN - 10.0);
         // One step that repeats needs a loop, too.
-        let bottom = match first == last {
-            true => middle(last) + 10.0,
-            false => middle(last),
+        let bottom = if first == last {
+            middle(last) + 10.0
+        } else {
+            middle(last)
         };
         let top = middle(first);
         let line = format!(

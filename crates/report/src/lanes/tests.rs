@@ -71,9 +71,10 @@ fn witness(kind: Kind, message: &str, runs: Vec<Run>) -> Witness {
 }
 
 fn record(file: &str, witnesses: Vec<Witness>) -> Record {
-    let verdict = match witnesses.is_empty() {
-        true => Verdict::Verified,
-        false => Verdict::Violated,
+    let verdict = if witnesses.is_empty() {
+        Verdict::Verified
+    } else {
+        Verdict::Violated
     };
     let mut record = crate::tests::record(verdict, Vec::new(), witnesses);
     record.program.file = file.into();

@@ -190,9 +190,10 @@ impl Condvar {
                 let pending = Pending::new(None, what, place);
                 held.world.take_turn(cell, MemoryOrder::Relaxed, pending);
                 let timed_out = held.world.leave_list(cell);
-                match timed_out {
-                    true => held.world.timed_out("wait_timeout", place),
-                    false => held.world.await_token(what, place),
+                if timed_out {
+                    held.world.timed_out("wait_timeout", place)
+                } else {
+                    held.world.await_token(what, place)
                 }
                 let words = if timed_out { "timed out" } else { "notified" };
                 held.world.note(|| words.into());
@@ -267,9 +268,10 @@ impl Condvar {
     pub(crate) fn notify(&self, verb: &'static str, place: Place) -> Option<usize> {
         let all = verb == "notify_all";
         let Some(world) = world() else {
-            match all {
-                true => self.real.notify_all(),
-                false => self.real.notify_one(),
+            if all {
+                self.real.notify_all()
+            } else {
+                self.real.notify_one()
             }
             return None;
         };
@@ -299,12 +301,11 @@ impl Condvar {
         let mut inner = world.inner.borrow_mut();
         inner.me().spin.progress();
         let waiting = inner.cells[cell as usize].waiters.len();
-        let woken = match all {
-            true => {
-                inner.wake_all(cell, wakes::NOTIFY);
-                waiting
-            }
-            false => usize::from(inner.wake_one(cell, wakes::NOTIFY).is_some()),
+        let woken = if all {
+            inner.wake_all(cell, wakes::NOTIFY);
+            waiting
+        } else {
+            usize::from(inner.wake_one(cell, wakes::NOTIFY).is_some())
         };
         drop(inner);
         world.note(|| format!("{woken} of {waiting} waiting"));

@@ -27,9 +27,10 @@ pub(crate) fn wakes_by(dirty: bool) -> u8 {
 
 /// Returns a guard or data, as an error if the lock is poisoned.
 pub(super) fn judged<G>(poisoned: bool, guard: G) -> LockResult<G> {
-    match poisoned {
-        true => Err(PoisonError::new(guard)),
-        false => Ok(guard),
+    if poisoned {
+        Err(PoisonError::new(guard))
+    } else {
+        Ok(guard)
     }
 }
 
@@ -124,10 +125,7 @@ macro_rules! lock {
                 let given_up = |world: &World| world.inner.borrow().given_up.is_some();
                 let poisoned = self.poisons() || (poisons && !world().is_some_and(given_up));
                 drop(guard);
-                match poisoned {
-                    true => self.poisoned.store(true, Ordering::Relaxed),
-                    false => self.inner.clear_poison(),
-                }
+                if poisoned { self.poisoned.store(true, Ordering::Relaxed) } else { self.inner.clear_poison() }
             }
 
             /// Clears the poison that a panic while changing the data has left.

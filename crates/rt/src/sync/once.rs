@@ -279,9 +279,10 @@ impl Once {
 
     fn wait_for(&self, force: bool, place: Place) {
         let Some(world) = world() else {
-            return match force {
-                true => self.real.wait_force(),
-                false => self.real.wait(),
+            return if force {
+                self.real.wait_force()
+            } else {
+                self.real.wait()
             };
         };
         let cell = self.cell(world);

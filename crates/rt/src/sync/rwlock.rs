@@ -87,15 +87,19 @@ impl World {
     fn take_weakly(&self, cell: u32, waits: bool, pending: Pending) -> bool {
         let reads = pending.until == Until::Read(cell);
         if self.readers_are_apart(waits) {
-            match reads {
-                true => self.lock_to_read(cell, pending),
-                false => self.lock_to_write(cell, pending),
+            if reads {
+                self.lock_to_read(cell, pending)
+            } else {
+                self.lock_to_write(cell, pending)
             }
             return true;
         }
-        let next = |readers: Value| match reads {
-            true => (readers >= 0).then_some(readers + 1),
-            false => (readers == 0).then_some(WRITTEN),
+        let next = |readers: Value| {
+            if reads {
+                (readers >= 0).then_some(readers + 1)
+            } else {
+                (readers == 0).then_some(WRITTEN)
+            }
         };
         let rule = |readers| match next(readers) {
             Some(next) => Effect::Write(next),
@@ -110,9 +114,10 @@ impl World {
 
     /// Ends a read.
     fn give_read_weakly(&self, cell: u32, pending: Pending) {
-        match self.readers_are_apart(true) {
-            true => self.unlock_read(cell, pending),
-            false => self.give_weakly(cell, &|readers| readers - 1, false, pending),
+        if self.readers_are_apart(true) {
+            self.unlock_read(cell, pending)
+        } else {
+            self.give_weakly(cell, &|readers| readers - 1, false, pending)
         }
     }
 

@@ -293,12 +293,11 @@ impl World {
             self.wrote();
         }
         let seen = Seen::Bits { bits: old, initial };
-        match new.is_some_and(|new| new != old) {
-            true => {
-                self.check_spun(cell, seen);
-                self.progress();
-            }
-            false => self.saw(cell, seen),
+        if new.is_some_and(|new| new != old) {
+            self.check_spun(cell, seen);
+            self.progress();
+        } else {
+            self.saw(cell, seen)
         }
         (old, new.is_some())
     }
@@ -352,9 +351,12 @@ impl World {
             loc: Loc(cell),
             order,
         };
-        let rule = |value| match condition(value) {
-            true => Effect::Keep,
-            false => Effect::Wait,
+        let rule = |value| {
+            if condition(value) {
+                Effect::Keep
+            } else {
+                Effect::Wait
+            }
         };
         self.act_by(pending, action, &rule)
     }
@@ -424,12 +426,11 @@ impl World {
                 self.update(cell, orders, &take, pending) == 0
             }
         };
-        match taken {
-            true => {
-                self.check_spun(cell, Seen::Number(0));
-                self.took_lock();
-            }
-            false => self.saw(cell, Seen::Number(HELD)),
+        if taken {
+            self.check_spun(cell, Seen::Number(0));
+            self.took_lock();
+        } else {
+            self.saw(cell, Seen::Number(HELD))
         }
         taken
     }
@@ -455,9 +456,10 @@ impl World {
     /// Makes a plain access.
     pub fn plain(&self, cell: u32, writes: bool, pending: Pending) {
         let (loc, order, value) = (Loc(cell), MemoryOrder::Plain, INITIAL);
-        let action = match writes {
-            true => Action::Write { loc, order, value },
-            false => Action::Read { loc, order },
+        let action = if writes {
+            Action::Write { loc, order, value }
+        } else {
+            Action::Read { loc, order }
         };
         self.act(pending, action, Rule::Nothing);
         if writes {

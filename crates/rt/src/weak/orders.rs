@@ -286,9 +286,10 @@ impl Advisor<'_> {
             }
         });
         let explored = self.explore()?;
-        match self.chosen(|chosen| chosen.met.len()) > order.len() {
-            true => Err(Stop::Grown),
-            false => self.verdict(explored),
+        if self.chosen(|chosen| chosen.met.len()) > order.len() {
+            Err(Stop::Grown)
+        } else {
+            self.verdict(explored)
         }
     }
 
@@ -312,13 +313,14 @@ impl Advisor<'_> {
         loop {
             let (order, places) = self.places();
             let mut ask = |orders: &[AccessOrder]| self.passes(&order, orders);
-            let (found, stop) = match passes {
-                true => weakened(&places, &mut ask),
-                false => match strengthened(&places, &mut ask) {
+            let (found, stop) = if passes {
+                weakened(&places, &mut ask)
+            } else {
+                match strengthened(&places, &mut ask) {
                     Ok(Some(orders)) => (orders, None),
                     Ok(None) => return Ok((Advice::Helpless, self.as_written())),
                     Err(stop) => (Vec::new(), Some(stop)),
-                },
+                }
             };
             let mut pairs = found.iter().zip(&places);
             let differs = pairs.any(|(order, place)| *order != place.written);

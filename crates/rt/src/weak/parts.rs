@@ -98,9 +98,10 @@ impl InParts<'_> {
                 last = Instant::now();
             }
         }
-        match left == parts.len() || found.stopped {
-            true => self.checkpoint.remove(),
-            false => save(program, &done, left),
+        if left == parts.len() || found.stopped {
+            self.checkpoint.remove()
+        } else {
+            save(program, &done, left)
         }
         // Limits are named as they were given, not as they were left to a part.
         for bound in &mut found.bounds {

@@ -168,9 +168,10 @@ impl Builder {
     /// Looks whether the loops of a program give up soon enough.
     fn look_at_spins(&self, program: &WeakProgram) -> Result<(), String> {
         let spins = program.inner(|inner| inner.spins);
-        match spins > self.spins + MOST_ROUNDS {
-            true => Err(format!("a spin loop that gives up after {spins} rounds")),
-            false => Ok(()),
+        if spins > self.spins + MOST_ROUNDS {
+            Err(format!("a spin loop that gives up after {spins} rounds"))
+        } else {
+            Ok(())
         }
     }
 }
@@ -208,9 +209,10 @@ impl Watch {
     /// Counts an execution with a fault, which ends the search unless everything is asked for.
     fn faulty(&mut self) -> ControlFlow<()> {
         self.explored.executions += 1;
-        match self.everything {
-            true => ControlFlow::Continue(()),
-            false => ControlFlow::Break(()),
+        if self.everything {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
         }
     }
 
@@ -244,9 +246,10 @@ fn fingerprint(graph: &Graph, program: &WeakProgram) -> Fingerprint {
         let events = graph.thread(ThreadId(thread)).iter();
         events.fold(name, |print, &slot| {
             let event = graph.event(slot);
-            print.then(match event.is_access() {
-                true => u64::from(graph.position(event)),
-                false => event.value as u64,
+            print.then(if event.is_access() {
+                u64::from(graph.position(event))
+            } else {
+                event.value as u64
             })
         })
     });
@@ -296,18 +299,20 @@ impl<'p> Visitor<&'p mut WeakProgram> for Watch {
                 let result = observe();
                 if self.compares && self.rivals.are_asked(end.program()) {
                     let schedule = end.schedule();
-                    return match self.rivals.add(end.program(), result, schedule) {
-                        true => ControlFlow::Break(()),
-                        false => ControlFlow::Continue(()),
+                    return if self.rivals.add(end.program(), result, schedule) {
+                        ControlFlow::Break(())
+                    } else {
+                        ControlFlow::Continue(())
                     };
                 }
                 let results = &mut self.explored.results;
                 if self.compares && results.iter().all(|(known, _)| *known != result) {
                     results.push((result, end.schedule()));
                 }
-                match results.len() > 1 {
-                    true => ControlFlow::Break(()),
-                    false => ControlFlow::Continue(()),
+                if results.len() > 1 {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
                 }
             }
         }

@@ -147,14 +147,15 @@ impl Teller<'_> {
         };
         let number = self.lines.len() + 1;
         let object = what.split('.').next().unwrap_or_default();
-        self.weak.push(match event.kind.is_read() {
-            false => format!("weak: step {number} writes the {object} before {newer} does"),
-            true => match self.step_of(event.rf) {
+        self.weak.push(if event.kind.is_read() {
+            match self.step_of(event.rf) {
                 Some(write) => format!(
                     "weak: step {number} reads the {object} of step {write}, not yet {newer}"
                 ),
                 None => format!("weak: step {number} reads the initial {object}, not yet {newer}"),
-            },
+            }
+        } else {
+            format!("weak: step {number} writes the {object} before {newer} does")
         });
     }
 
@@ -186,9 +187,10 @@ impl Teller<'_> {
         for step in steps.into_iter().flatten() {
             let line = &mut self.lines[step - 1];
             line.racing = true;
-            let verb = match line.what.ends_with("read") || line.what.ends_with("load") {
-                true => "reads",
-                false => "writes",
+            let verb = if line.what.ends_with("read") || line.what.ends_with("load") {
+                "reads"
+            } else {
+                "writes"
             };
             places.push(format!("thread {} {verb} at {}", line.thread, line.place));
         }

@@ -154,12 +154,14 @@ fn spin_loops_end() {
                 .map(|_| {
                     let lock = lock.clone();
                     thread::spawn(move || {
-                        let taken = || match swap {
-                            true => lock.0.swap(true, SeqCst),
-                            false => lock
-                                .0
-                                .compare_exchange(false, true, SeqCst, SeqCst)
-                                .is_err(),
+                        let taken = || {
+                            if swap {
+                                lock.0.swap(true, SeqCst)
+                            } else {
+                                lock.0
+                                    .compare_exchange(false, true, SeqCst, SeqCst)
+                                    .is_err()
+                            }
                         };
                         while taken() {
                             hint::spin_loop();
@@ -619,9 +621,10 @@ fn choices_and_futures() {
                 context: &mut std::task::Context<'_>,
             ) -> std::task::Poll<()> {
                 *self.1.lock().unwrap() = Some(context.waker().clone());
-                match self.0.load(SeqCst) {
-                    true => std::task::Poll::Ready(()),
-                    false => std::task::Poll::Pending,
+                if self.0.load(SeqCst) {
+                    std::task::Poll::Ready(())
+                } else {
+                    std::task::Poll::Pending
                 }
             }
         }

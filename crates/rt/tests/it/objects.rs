@@ -267,9 +267,10 @@ fn an_operation_that_panics_is_found() {
             || Mutex::new(vec![1]),
             |values, _: &()| {
                 let empty = values.lock().unwrap().is_empty();
-                match empty {
-                    true => 0,
-                    false => values.lock().unwrap().pop().expect("a value"),
+                if empty {
+                    0
+                } else {
+                    values.lock().unwrap().pop().expect("a value")
                 }
             },
             vec![1],

@@ -67,12 +67,13 @@ fn wrong(deadlock: bool) -> impl Fn() + Send + Sync + 'static {
         let threads: Vec<_> = (0..2)
             .map(|k| {
                 let (x, locks) = (x.clone(), locks.clone());
-                thread::spawn(move || match deadlock {
-                    true => {
+                thread::spawn(move || {
+                    if deadlock {
                         let _one = locks[k].lock().unwrap();
                         let _other = locks[1 - k].lock().unwrap();
+                    } else {
+                        x.store(x.load(SeqCst) + 1, SeqCst)
                     }
-                    false => x.store(x.load(SeqCst) + 1, SeqCst),
                 })
             })
             .collect();

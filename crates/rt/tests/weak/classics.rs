@@ -214,9 +214,10 @@ fn a_message_needs_both_sides() {
     ];
     for (releases, raise) in raised {
         for (acquires, sees) in seen {
-            match releases && acquires {
-                true => passes(move || message(raise, sees)),
-                false => _ = fails("data race", move || message(raise, sees)),
+            if releases && acquires {
+                passes(move || message(raise, sees))
+            } else {
+                _ = fails("data race", move || message(raise, sees))
             }
         }
     }

@@ -179,18 +179,16 @@ fn two_registers_need_more_than_release_and_acquire() {
                 if fenced {
                     fence(SeqCst);
                 }
-                match sets {
-                    true => 0,
-                    false => registers[at].load(load),
-                }
+                if sets { 0 } else { registers[at].load(load) }
             },
             [0, 0],
-            |registers: &mut [usize; 2], &(sets, at)| match sets {
-                true => {
+            |registers: &mut [usize; 2], &(sets, at)| {
+                if sets {
                     registers[at] = 1;
                     0
+                } else {
+                    registers[at]
                 }
-                false => registers[at],
             },
         )
         .with(quiet())

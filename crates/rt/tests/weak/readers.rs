@@ -25,9 +25,12 @@ fn crowd(readers: u32, writers: u32) {
     let lock = Arc::new(RwLock::new(0));
     let thread = |writes: bool| {
         let lock = lock.clone();
-        thread::spawn(move || match writes {
-            true => *lock.write().unwrap() += 1,
-            false => assert!(*lock.read().unwrap() <= writers),
+        thread::spawn(move || {
+            if writes {
+                *lock.write().unwrap() += 1
+            } else {
+                assert!(*lock.read().unwrap() <= writers)
+            }
         })
     };
     let all: Vec<_> = (0..readers + writers)
@@ -73,16 +76,13 @@ type Locks = Arc<[RwLock<u32>; 2]>;
 
 /// Reads or writes one of the locks, and does something within.
 fn within(locks: &Locks, (at, writes): (usize, bool), then: impl FnOnce() -> u32) -> u32 {
-    match writes {
-        true => {
-            let mut guard = locks[at].write().unwrap();
-            *guard += 1;
-            *guard + 10 * then()
-        }
-        false => {
-            let guard = locks[at].read().unwrap();
-            *guard + 10 * then()
-        }
+    if writes {
+        let mut guard = locks[at].write().unwrap();
+        *guard += 1;
+        *guard + 10 * then()
+    } else {
+        let guard = locks[at].read().unwrap();
+        *guard + 10 * then()
     }
 }
 
@@ -194,9 +194,12 @@ fn what_readers_order() {
     fn message(writes: [bool; 2]) {
         let shared = Arc::new((RwLock::new(()), Shared::new(0), AtomicU32::new(0)));
         let theirs = shared.clone();
-        let section = |shared: &(RwLock<()>, _, _), writes: bool| match writes {
-            true => drop(shared.0.write().unwrap()),
-            false => drop(shared.0.read().unwrap()),
+        let section = |shared: &(RwLock<()>, _, _), writes: bool| {
+            if writes {
+                drop(shared.0.write().unwrap())
+            } else {
+                drop(shared.0.read().unwrap())
+            }
         };
         let other = thread::spawn(move || {
             theirs.1.set(42);

@@ -176,10 +176,13 @@ impl Generator<'_> {
             flag,
             self.rng.weighted(&[5, 5, if depth > 0 { 3 } else { 0 }]),
         ) {
-            (Some(flag), 0) => match self.rng.percent(50) {
-                true => flag,
-                false => Expr::Unary("!", Box::new(flag)),
-            },
+            (Some(flag), 0) => {
+                if self.rng.percent(50) {
+                    flag
+                } else {
+                    Expr::Unary("!", Box::new(flag))
+                }
+            }
             (_, 2) => {
                 let op = if self.rng.percent(60) { "&&" } else { "||" };
                 let left = self.test(scope, 0);
@@ -189,9 +192,10 @@ impl Generator<'_> {
             _ => {
                 let ty = self.number_type();
                 let left = self.readable(scope, ty).unwrap_or(Expr::var("x"));
-                let right = match self.rng.percent(85) {
-                    true => Expr::Int(self.rng.weighted(&[4, 4, 1]) as i64),
-                    false => self.readable(scope, ty).unwrap_or(Expr::Int(0)),
+                let right = if self.rng.percent(85) {
+                    Expr::Int(self.rng.weighted(&[4, 4, 1]) as i64)
+                } else {
+                    self.readable(scope, ty).unwrap_or(Expr::Int(0))
                 };
                 let ops = ["==", "!=", "<", "<=", ">", ">="];
                 let op = ops[self.rng.weighted(&[6, 3, 1, 1, 2, 1])];

@@ -23,15 +23,14 @@ use crate::{Config, Rng};
 pub fn generate(seed: u64, config: &Config) -> Program {
     let program = make(seed, config);
     // Whether a step has to wait must not depend on what it chooses.
-    match config.choose && is_refused(&program.to_string()) {
-        true => {
-            let config = Config {
-                choose: false,
-                ..config.clone()
-            };
-            make(seed, &config)
-        }
-        false => program,
+    if config.choose && is_refused(&program.to_string()) {
+        let config = Config {
+            choose: false,
+            ..config.clone()
+        };
+        make(seed, &config)
+    } else {
+        program
     }
 }
 

@@ -90,9 +90,12 @@ impl<'p> Threads<'p> {
 
     fn stmt(&mut self, stmt: &Stmt, thread: usize, times: f64) {
         let program = self.program;
-        let cost = |exprs: &[Expr]| match program.access {
-            true => exprs.iter().map(reads).sum::<f64>(),
-            false => 1.0,
+        let cost = |exprs: &[Expr]| {
+            if program.access {
+                exprs.iter().map(reads).sum::<f64>()
+            } else {
+                1.0
+            }
         };
         match stmt {
             Stmt::Skip => {}

@@ -94,12 +94,13 @@ impl Generator<'_> {
             let (one, one_type) = self.place(scope);
             let (other, other_type) = self.place(scope);
             if one != other {
-                let values = match one_type == other_type && self.rng.percent(40) {
-                    true => vec![other.clone(), one.clone()],
-                    false => vec![
+                let values = if one_type == other_type && self.rng.percent(40) {
+                    vec![other.clone(), one.clone()]
+                } else {
+                    vec![
                         self.value(scope, one_type, 1),
                         self.value(scope, other_type, 0),
-                    ],
+                    ]
                 };
                 return Stmt::Assign(vec![one, other], values);
             }
@@ -207,9 +208,12 @@ impl Generator<'_> {
             .pick(&locks)
             .cloned()
             .unwrap_or(("m".to_owned(), None));
-        let at = len.map(|len| match self.rng.percent(70) {
-            true => Expr::Int(self.rng.below(len as usize) as i64),
-            false => self.index(scope, len),
+        let at = len.map(|len| {
+            if self.rng.percent(70) {
+                Expr::Int(self.rng.below(len as usize) as i64)
+            } else {
+                self.index(scope, len)
+            }
         });
         (name, at)
     }
@@ -227,9 +231,10 @@ impl Generator<'_> {
                     body.push(self.assignment(scope));
                 }
                 let inner = Stmt::Unlock(second, second_at);
-                match self.rng.percent(70) {
-                    true => body.extend([inner, release]),
-                    false => body.extend([release, inner]),
+                if self.rng.percent(70) {
+                    body.extend([inner, release])
+                } else {
+                    body.extend([release, inner])
                 }
                 return body;
             }
@@ -288,17 +293,17 @@ impl Generator<'_> {
         } else {
             Stmt::Assign(vec![counter], vec![less])
         };
-        let step = match self.rng.percent(20) {
-            true => Stmt::Guard(self.test(scope, 0), Box::new(step)),
-            false => step,
+        let step = if self.rng.percent(20) {
+            Stmt::Guard(self.test(scope, 0), Box::new(step))
+        } else {
+            step
         };
-        let body = match self.rng.percent(25) && scope.depth < DEPTH {
-            true => {
-                let mut body = vec![step];
-                body.extend(self.body(scope, 1));
-                Stmt::Block(body)
-            }
-            false => step,
+        let body = if self.rng.percent(25) && scope.depth < DEPTH {
+            let mut body = vec![step];
+            body.extend(self.body(scope, 1));
+            Stmt::Block(body)
+        } else {
+            step
         };
         Stmt::GuardedLoop(test, Box::new(body))
     }
@@ -354,9 +359,10 @@ impl Generator<'_> {
             3 if !self.program.locks.is_empty() => body.extend(self.section(&mut scope.clone())),
             _ => {}
         }
-        match self.rng.percent(85) {
-            true => body.push(self.assignment(&scope)),
-            false => body.extend(self.body(&scope, 1)),
+        if self.rng.percent(85) {
+            body.push(self.assignment(&scope))
+        } else {
+            body.extend(self.body(&scope, 1))
         }
         Stmt::Atomic(body)
     }
@@ -367,9 +373,10 @@ impl Generator<'_> {
             return None;
         }
         let name = self.fresh("q");
-        let ty = match self.rng.percent(80) {
-            true => self.number_type(),
-            false => Type::Bool,
+        let ty = if self.rng.percent(80) {
+            self.number_type()
+        } else {
+            Type::Bool
         };
         scope.locals.push((name.clone(), ty));
         let most = 1 + i64::from(self.rng.percent(30));
@@ -389,9 +396,10 @@ impl Generator<'_> {
     }
 
     fn failure(&mut self, scope: &Scope) -> Stmt {
-        match self.rng.percent(80) {
-            true => Stmt::Assert(self.test(scope, 0)),
-            false => Stmt::Error,
+        if self.rng.percent(80) {
+            Stmt::Assert(self.test(scope, 0))
+        } else {
+            Stmt::Error
         }
     }
 }

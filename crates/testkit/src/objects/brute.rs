@@ -79,10 +79,13 @@ impl Memory<'_> {
             match action {
                 Action::Set(Target::Shared(at), to) => self.shared[*at] = self.sum(*to),
                 Action::Set(Target::Local(at), to) => self.locals[*at] = self.sum(*to),
-                Action::If(test, then, other) => match self.holds(*test) {
-                    true => self.act(then),
-                    false => self.act(other),
-                },
+                Action::If(test, then, other) => {
+                    if self.holds(*test) {
+                        self.act(then)
+                    } else {
+                        self.act(other)
+                    }
+                }
             }
         }
     }
@@ -200,9 +203,10 @@ impl Search<'_> {
         };
         // Jumps look at locals alone.
         while let Flat::Jump(test, to) = self.code[op][pc] {
-            pc = match test.is_none_or(|test| memory.holds(test)) {
-                true => to,
-                false => pc + 1,
+            pc = if test.is_none_or(|test| memory.holds(test)) {
+                to
+            } else {
+                pc + 1
             };
         }
         match &self.code[op][pc] {
@@ -294,9 +298,10 @@ impl Search<'_> {
                     pc += 1;
                 }
                 Flat::Jump(test, to) => {
-                    pc = match test.is_none_or(|test| memory.holds(test)) {
-                        true => *to,
-                        false => pc + 1,
+                    pc = if test.is_none_or(|test| memory.holds(test)) {
+                        *to
+                    } else {
+                        pc + 1
                     };
                 }
                 Flat::Return(what) => return Some(memory.sum(*what)),

@@ -47,9 +47,10 @@ fn any_value(rng: &mut Rng, args: i64) -> Value {
 }
 
 fn any_target(rng: &mut Rng) -> Target {
-    match rng.percent(60) {
-        true => Target::Shared(rng.below(2)),
-        false => Target::Local(rng.below(2)),
+    if rng.percent(60) {
+        Target::Shared(rng.below(2))
+    } else {
+        Target::Local(rng.below(2))
     }
 }
 
@@ -58,9 +59,10 @@ fn any_action(rng: &mut Rng, args: i64) -> Action {
         let mut test = is(any_value(rng, args), rng.below(2) as i64);
         test.equal = rng.percent(60);
         let then = vec![any_set(rng, args)];
-        let other = match rng.percent(50) {
-            true => vec![any_set(rng, args)],
-            false => Vec::new(),
+        let other = if rng.percent(50) {
+            vec![any_set(rng, args)]
+        } else {
+            Vec::new()
         };
         return Action::If(test, then, other);
     }
@@ -107,15 +109,17 @@ pub fn scrambled(seed: u64) -> Object {
             }
         }
         if careful {
-            let value = match args > 0 && rng.percent(50) {
-                true => plain(Value::Arg),
-                false => (Value::Local(0), 1),
+            let value = if args > 0 && rng.percent(50) {
+                plain(Value::Arg)
+            } else {
+                (Value::Local(0), 1)
             };
             parts.push(Part::Step(None, vec![set(Target::Shared(to), value)]));
         }
-        let result = match rng.percent(80) {
-            true => plain(Value::Local(usize::from(rng.percent(20)))),
-            false => plain(Value::Const(0)),
+        let result = if rng.percent(80) {
+            plain(Value::Local(usize::from(rng.percent(20))))
+        } else {
+            plain(Value::Const(0))
         };
         parts.push(Part::Return(result));
         let mut spec = parts.clone();
@@ -222,19 +226,17 @@ pub fn weakened(seed: u64) -> Object {
                     );
                     Action::If(same(number), vec![right], vec![rest])
                 };
-                let rest = match forgets {
-                    true => done.clone(),
-                    false => again.clone(),
-                };
+                let rest = if forgets { done.clone() } else { again.clone() };
                 let all = (0..5)
                     .rev()
                     .fold(rest, |rest, number| exchange(number, rest));
                 tried.push(Part::Step(None, vec![all]));
                 parts.push(Part::Until(is(Value::Local(1), 1), tried));
             }
-            _ => parts.extend(match rng.percent(50) {
-                true => apart(&actions),
-                false => vec![Part::Step(None, actions)],
+            _ => parts.extend(if rng.percent(50) {
+                apart(&actions)
+            } else {
+                vec![Part::Step(None, actions)]
             }),
         }
         parts.push(Part::Return(result));

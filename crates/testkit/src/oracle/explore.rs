@@ -331,9 +331,10 @@ impl Explorer<'_> {
         if runs.too_many() {
             return Err(TooLarge);
         }
-        let livelock = match strong {
-            true => runs.livelock(&self.unended),
-            false => fair(&self.graph, &self.unended),
+        let livelock = if strong {
+            runs.livelock(&self.unended)
+        } else {
+            fair(&self.graph, &self.unended)
         };
         let mut all = Vec::new();
         for (kind, conditions) in &code.temporal {

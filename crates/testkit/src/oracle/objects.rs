@@ -166,10 +166,7 @@ impl Parser {
         self.at += 1;
         let name = self.name()?;
         let (first, unbounded) = self.capacity()?.ok_or("a channel without capacity")?;
-        let second = match unbounded {
-            true => None,
-            false => self.capacity()?,
-        };
+        let second = if unbounded { None } else { self.capacity()? };
         let (size, capacity) = match second {
             None => (None, first),
             Some((second, _)) => (Some(first), second),
@@ -189,12 +186,13 @@ impl Parser {
         let channel = self.path()?;
         let whole = self.known.messages.contains_key(&channel.name);
         if self.has("!") {
-            let values = match whole {
-                true => match self.whole()? {
+            let values = if whole {
+                match self.whole()? {
                     Some((_, values)) => values,
                     None => return self.wrong("a value of a struct"),
-                },
-                false => vec![self.expr()?],
+                }
+            } else {
+                vec![self.expr()?]
             };
             return Ok(Some(Kind::Send(channel, values)));
         }
@@ -247,9 +245,10 @@ impl Parser {
         let all = self.list(|parser| {
             let name = parser.name()?;
             let size = parser.size()?;
-            let value = match parser.has("=") {
-                true => Some(parser.expr()?),
-                false => None,
+            let value = if parser.has("=") {
+                Some(parser.expr()?)
+            } else {
+                None
             };
             parser.known.objects.insert(name.clone(), word.clone());
             Ok(ItemKind::Object(word.clone(), name, size, value))
@@ -326,9 +325,10 @@ impl Compiler {
             ..Object::default()
         };
         self.code.objects.extend(vec![object; len.unwrap_or(1)]);
-        match name.is_empty() {
-            true => Err("an object without name".into()),
-            false => Ok(Meaning::Object { base, len }),
+        if name.is_empty() {
+            Err("an object without name".into())
+        } else {
+            Ok(Meaning::Object { base, len })
         }
     }
 
@@ -470,9 +470,12 @@ impl Compiler {
     }
 
     fn wait(&mut self, object: &Place, lock: &[Place]) -> Done {
-        let lock_step = |lock: &Place, locks| match locks {
-            true => Stmt::new(Kind::Lock(lock.clone())),
-            false => Stmt::new(Kind::Unlock(lock.clone())),
+        let lock_step = |lock: &Place, locks| {
+            if locks {
+                Stmt::new(Kind::Lock(lock.clone()))
+            } else {
+                Stmt::new(Kind::Unlock(lock.clone()))
+            }
         };
         self.emit(Instr::Yield);
         match lock {

@@ -19,9 +19,10 @@ impl Parser {
                 break;
             }
             let line = self.line();
-            let operation = match self.word_after(0) == Some("lock") {
-                true => Some(self.unguarded()?),
-                false => self.object_statement()?.map(|kind| Stmt { line, kind }),
+            let operation = if self.word_after(0) == Some("lock") {
+                Some(self.unguarded()?)
+            } else {
+                self.object_statement()?.map(|kind| Stmt { line, kind })
             };
             all.push(match operation {
                 Some(operation) => {

@@ -428,9 +428,10 @@ impl Parser {
             self.known.atomic.extend(names.iter().cloned());
         }
         let ty = self.declared_type()?;
-        let tree = match self.has("=") {
-            true => Some(self.tree()?),
-            false => None,
+        let tree = if self.has("=") {
+            Some(self.tree()?)
+        } else {
+            None
         };
         let mut items = Vec::new();
         for name in names {

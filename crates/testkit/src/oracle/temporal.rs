@@ -87,9 +87,10 @@ impl Runs<'_> {
     /// by no process.
     fn steps(&self, state: usize) -> Vec<(Option<usize>, usize)> {
         let steps = self.graph[state].iter();
-        match self.graph[state].is_empty() {
-            true => vec![(None, state)],
-            false => steps.map(|&(process, to)| (Some(process), to)).collect(),
+        if self.graph[state].is_empty() {
+            vec![(None, state)]
+        } else {
+            steps.map(|&(process, to)| (Some(process), to)).collect()
         }
     }
 
@@ -97,9 +98,10 @@ impl Runs<'_> {
     fn for_ever(&self, within: &[bool]) -> Vec<bool> {
         let states = self.graph.len();
         let within: Vec<bool> = (0..states).map(|s| within[s] && self.counts[s]).collect();
-        match self.strong {
-            true => self.strongly(&within),
-            false => self.again_and_again(0..self.processes(), &within),
+        if self.strong {
+            self.strongly(&within)
+        } else {
+            self.again_and_again(0..self.processes(), &within)
         }
     }
 

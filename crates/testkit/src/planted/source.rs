@@ -60,9 +60,10 @@ pub(super) fn without<E: Execution>(
     switches: Switches,
 ) -> Summary {
     program.back_to(0);
-    let dependence = match switches.really_touched {
-        true => Dependence::Touched,
-        false => Dependence::Claimed,
+    let dependence = if switches.really_touched {
+        Dependence::Touched
+    } else {
+        Dependence::Claimed
     };
     let recorder = Recorder::new(program, dependence);
     let mut source = Source {

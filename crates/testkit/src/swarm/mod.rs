@@ -203,9 +203,10 @@ impl Maker {
         self.properties(&mut items);
         self.declare_procedures(&mut items);
         self.processes(&mut items);
-        let atomic = match self.has(Feature::Update) {
-            true => self.shared.iter().map(|name| name.name.clone()).collect(),
-            false => Vec::new(),
+        let atomic = if self.has(Feature::Update) {
+            self.shared.iter().map(|name| name.name.clone()).collect()
+        } else {
+            Vec::new()
         };
         let items = items.into_iter();
         Program {

@@ -108,9 +108,10 @@ impl Maker {
         for process in 0..2 {
             self.locals.clear();
             self.records.clear();
-            let (open, me) = match process == 1 && self.rng.percent(20) {
-                true => ("process (me in 0..2) {\n", Some("me".to_owned())),
-                false => ("process {\n", None),
+            let (open, me) = if process == 1 && self.rng.percent(20) {
+                ("process (me in 0..2) {\n", Some("me".to_owned()))
+            } else {
+                ("process {\n", None)
             };
             text += open;
             self.locals.extend(me);
@@ -227,9 +228,10 @@ impl Maker {
     fn bits(&mut self, name: &str, depth: usize) -> String {
         let number = self.one(&["1", "3", "7", "9", "100"]);
         if depth == 0 || self.rng.percent(30) {
-            return match self.rng.percent(60) {
-                true => name.to_owned(),
-                false => number,
+            return if self.rng.percent(60) {
+                name.to_owned()
+            } else {
+                number
             };
         }
         let op = self.one(&["&", "|", "^", "<<", ">>", ">>", "+", "*"]);

@@ -19,9 +19,10 @@ impl Maker {
         let value = i128::from(self.rng.bits() >> (64 - bits)) | (1 << (bits - 1));
         let (low, high) = ty.range();
         let value = value.clamp(low / 4, high / 4);
-        match low < 0 && self.rng.percent(30) {
-            true => -value,
-            false => value,
+        if low < 0 && self.rng.percent(30) {
+            -value
+        } else {
+            value
         }
     }
 
@@ -44,12 +45,13 @@ impl Maker {
             _ => (binary(Op::Add, x(), Expr::Num(large)), value + large),
         };
         // One more than it is must fit, too.
-        match low < worth && worth < high {
-            true => Term { term, worth },
-            false => Term {
+        if low < worth && worth < high {
+            Term { term, worth }
+        } else {
+            Term {
                 term: x(),
                 worth: value,
-            },
+            }
         }
     }
 
@@ -69,9 +71,10 @@ impl Maker {
     fn contradiction(&mut self, name: &str, ty: Ty, value: i128) -> Expr {
         let Term { term, worth } = self.term(name, ty, value);
         let one = binary(Op::Eq, term.clone(), Expr::Num(worth));
-        let other = match self.rng.percent(50) {
-            true => binary(Op::Eq, term, Expr::Num(worth + 1)),
-            false => binary(Op::Ne, term, Expr::Num(worth)),
+        let other = if self.rng.percent(50) {
+            binary(Op::Eq, term, Expr::Num(worth + 1))
+        } else {
+            binary(Op::Ne, term, Expr::Num(worth))
         };
         binary(Op::And, one, other)
     }
@@ -100,9 +103,10 @@ impl Maker {
         let value = self.picked(ty);
         items.push(ItemKind::Var(vec![name.clone()], ty, None, None));
         if self.rng.percent(60) {
-            let required = match self.rng.percent(15) {
-                true => self.contradiction(&name, ty, value),
-                false => self.satisfied(&name, ty, value),
+            let required = if self.rng.percent(15) {
+                self.contradiction(&name, ty, value)
+            } else {
+                self.satisfied(&name, ty, value)
             };
             items.push(ItemKind::Requires(None, required));
         }

@@ -308,9 +308,10 @@ impl Maker {
                     "unlock(m)",
                     "unlock(k)",
                 ];
-                match self.rng.percent(30) {
-                    true => self.one(&unlocks),
-                    false => self.assignment(),
+                if self.rng.percent(30) {
+                    self.one(&unlocks)
+                } else {
+                    self.assignment()
                 }
             }
             _ => self.assignment(),

@@ -130,9 +130,10 @@ impl Maker {
 
     /// Something that fails, always or often.
     fn failure(&mut self) -> Kind {
-        match self.rng.percent(50) {
-            true => Kind::Error(None),
-            false => Kind::Assert(self.about_first(), None),
+        if self.rng.percent(50) {
+            Kind::Error(None)
+        } else {
+            Kind::Assert(self.about_first(), None)
         }
     }
 
@@ -170,9 +171,10 @@ impl Maker {
         let handle = self.fresh("h");
         let one = vec![Stmt::new(self.write_first())];
         let join = Stmt::new(Kind::Join(Some(handle.clone())));
-        let after = match self.rng.percent(50) {
-            true => self.write_first(),
-            false => Kind::Assert(self.about_first(), None),
+        let after = if self.rng.percent(50) {
+            self.write_first()
+        } else {
+            Kind::Assert(self.about_first(), None)
         };
         vec![
             Kind::Spawn(Some(handle), Child::Block(one)),

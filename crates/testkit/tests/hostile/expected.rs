@@ -137,9 +137,10 @@ impl Expected {
     /// The kinds that count for `check`.
     pub fn counted(&self) -> Kinds {
         let stated = &self.stated;
-        let all = match stated.observes || stated.expects || !stated.property {
-            true => Kinds::ALL,
-            false => Kinds::FAULTS,
+        let all = if stated.observes || stated.expects || !stated.property {
+            Kinds::ALL
+        } else {
+            Kinds::FAULTS
         };
         all.without(stated.allows)
     }
@@ -264,8 +265,9 @@ impl Stated {
 
 /// The text of a value in a property of `reach`.
 pub fn literal(name: &str, value: i128, stated: &Stated) -> String {
-    match stated.bools.contains(name) {
-        true => (value != 0).to_string(),
-        false => value.to_string(),
+    if stated.bools.contains(name) {
+        (value != 0).to_string()
+    } else {
+        value.to_string()
     }
 }

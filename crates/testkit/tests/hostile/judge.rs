@@ -114,9 +114,10 @@ fn explore(command: &Command, seen: &Seen, truth: &Expected) -> Option<String> {
             seen.deterministic, truth.deterministic
         ));
     }
-    match truth.open() {
-        true => None,
-        false => counted(command, seen, truth),
+    if truth.open() {
+        None
+    } else {
+        counted(command, seen, truth)
     }
 }
 

@@ -206,9 +206,10 @@ pub fn difference(text: &str, change: Change, seed: u64) -> Option<String> {
             Err(what) => what,
             Ok(Outcome::Refused(_)) => "refused".to_owned(),
             Ok(Outcome::Answer(seen)) => {
-                match seen.exhaustive() || seen.verdict == Verdict::Violated {
-                    true => figures(&command, &seen, &stated),
-                    false => String::new(),
+                if seen.exhaustive() || seen.verdict == Verdict::Violated {
+                    figures(&command, &seen, &stated)
+                } else {
+                    String::new()
                 }
             }
         });

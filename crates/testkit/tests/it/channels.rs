@@ -109,9 +109,10 @@ fn plain(seed: u64) -> String {
         for at in 0..1 + rng.below(3) {
             let channel = if rng.percent(60) { "a" } else { "b" };
             value += 1;
-            body.push(match rng.percent(50) {
-                true => format!("{channel} ! {value}"),
-                false => format!("{channel} ? l{at}"),
+            body.push(if rng.percent(50) {
+                format!("{channel} ! {value}")
+            } else {
+                format!("{channel} ? l{at}")
             });
         }
         // What was received is seen in the state.

@@ -27,9 +27,10 @@ struct Values {
 
 fn number(rng: &mut Rng, local: bool) -> String {
     let all = ["x", "y", "n", "x + 1", "n - 1", "x + n", "i", "i + 1"];
-    match rng.percent(40) {
-        true => rng.below(3).to_string(),
-        false => all[rng.below(if local { 8 } else { 6 })].to_owned(),
+    if rng.percent(40) {
+        rng.below(3).to_string()
+    } else {
+        all[rng.below(if local { 8 } else { 6 })].to_owned()
     }
 }
 
@@ -50,9 +51,10 @@ fn test(rng: &mut Rng, local: bool) -> String {
 
 fn assignment(rng: &mut Rng, local: bool) -> String {
     let place = ["x", "y"][rng.below(2)];
-    match rng.percent(10) {
-        true => format!("{place} := choose(0..2)"),
-        false => format!("{place} := {}", number(rng, local)),
+    if rng.percent(10) {
+        format!("{place} := choose(0..2)")
+    } else {
+        format!("{place} := {}", number(rng, local))
     }
 }
 
@@ -61,12 +63,13 @@ fn statement(rng: &mut Rng, local: bool) -> String {
         0 => assignment(rng, local),
         1 => {
             let (test, one) = (test(rng, local), assignment(rng, local));
-            match rng.percent(50) {
-                true => format!("if {test} {{ {one} }}"),
-                false => format!(
+            if rng.percent(50) {
+                format!("if {test} {{ {one} }}")
+            } else {
+                format!(
                     "if {test} {{ {one} }} else {{ {} }}",
                     assignment(rng, local)
-                ),
+                )
             }
         }
         2 => format!("{} |> {}", test(rng, local), assignment(rng, local)),

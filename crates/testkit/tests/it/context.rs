@@ -378,9 +378,10 @@ fn figures() {
         let program = mazurka_lang::load(&source, &settings).expect("a program");
         let code = Arc::new(mazurka_lang::compile(&program, &source).expect("a program"));
         let values: Vec<String> = set.iter().map(|(_, value)| value.to_string()).collect();
-        let mut title = match values.is_empty() {
-            true => (*name).to_owned(),
-            false => format!("{name}({})", values.join(", ")),
+        let mut title = if values.is_empty() {
+            (*name).to_owned()
+        } else {
+            format!("{name}({})", values.join(", "))
         };
         for (engine, algorithm) in engines {
             let mut machine = Machine::new(Arc::clone(&code), 1_000_000);

@@ -78,9 +78,10 @@ impl Author {
         if self.0.percent(25) {
             text += "atomicity access\n";
         }
-        let s = match self.0.percent(25) {
-            true => "var s: bool",
-            false => "var s: bool = false",
+        let s = if self.0.percent(25) {
+            "var s: bool"
+        } else {
+            "var s: bool = false"
         };
         text +=
             &format!("var x, y: int = 0\nvar b: bool = false\n{s}\nvar a: int[2] = 0\nlock m\n");

@@ -98,9 +98,10 @@ impl Author {
     }
 
     fn step(&mut self) -> Both {
-        let step = match self.rng.percent(55) {
-            true => self.simple(),
-            false => self.waits(),
+        let step = if self.rng.percent(55) {
+            self.simple()
+        } else {
+            self.waits()
         };
         let ghost = self.ghost();
         match self.rng.below(14) {

@@ -74,16 +74,17 @@ impl Author {
 
     /// One step, and perhaps ghosts behind it.
     fn step(&mut self) -> Both {
-        let assign = match self.access {
-            true => self.of(&["x := 1", "y := 1", "x := 2", "y := l", "l := x", "l := y"]),
-            false => self.of(&[
+        let assign = if self.access {
+            self.of(&["x := 1", "y := 1", "x := 2", "y := l", "l := x", "l := y"])
+        } else {
+            self.of(&[
                 "x := x + 1",
                 "y := x",
                 "x := 1",
                 "l := x + y",
                 "y := l",
                 "x, y := y, x",
-            ]),
+            ])
         };
         if self.rng.percent(35) {
             return Both::same(&assign);
@@ -131,9 +132,10 @@ impl Author {
             "h <= x",
             "true",
         ];
-        let mut head = match self.access {
-            true => "atomicity access\n".to_owned(),
-            false => String::new(),
+        let mut head = if self.access {
+            "atomicity access\n".to_owned()
+        } else {
+            String::new()
         };
         head += "var x, y: int = 0\nlock m\nobserve x, y\n";
         head += &format!("ensures {}\n", self.of(&claims));
@@ -152,9 +154,10 @@ impl Author {
         for _ in 0..2 + self.rng.below(2) {
             let mut body = Both::same("let l = 0");
             // A step before all ghosts.
-            body.then(Both::same(match self.access {
-                true => "l := y",
-                false => "l := x + y",
+            body.then(Both::same(if self.access {
+                "l := y"
+            } else {
+                "l := x + y"
             }));
             for _ in 0..1 + self.rng.below(3) {
                 let step = self.step();

@@ -22,9 +22,10 @@ fn is_right(object: &Object, truth: Judged, seed: u64) {
     let record = program
         .check(&options, &mut quietly())
         .expect("it is explored");
-    let verdict = match truth.linearizable {
-        true => Verdict::Verified,
-        false => Verdict::Violated,
+    let verdict = if truth.linearizable {
+        Verdict::Verified
+    } else {
+        Verdict::Violated
     };
     assert_eq!(record.verdict, verdict, "seed {seed}, {truth:?}\n{text}");
     if let [shown] = &record.witnesses[..] {

@@ -66,9 +66,10 @@ fn in_parts(program: &Machine, algorithm: Stateless, parts: usize) -> Result<Sum
         all.deadlocks.len() as u64,
         all.final_states.len() as u64,
     );
-    match counted == seen {
-        true => Ok(all),
-        false => Err(format!("counted {counted:?}, seen {seen:?}")),
+    if counted == seen {
+        Ok(all)
+    } else {
+        Err(format!("counted {counted:?}, seen {seen:?}"))
     }
 }
 

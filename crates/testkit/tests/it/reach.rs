@@ -78,9 +78,10 @@ fn the_net_knows_what_brute_force_knows() {
                 }
             }
             deadlocks += u64::from(truth && property.deadlock());
-            match truth {
-                true => reachable += 1,
-                false => unreachable += 1,
+            if truth {
+                reachable += 1
+            } else {
+                unreachable += 1
             }
         }
     }

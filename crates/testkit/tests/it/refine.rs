@@ -65,9 +65,10 @@ fn text(head: &str, processes: &[Vec<String>]) -> String {
 /// A program and its specification, which is often the same with something more or less.
 fn pair(rng: &mut Rng) -> (String, String) {
     let concrete = processes(rng);
-    let mut other = match rng.percent(70) {
-        true => concrete.clone(),
-        false => processes(rng),
+    let mut other = if rng.percent(70) {
+        concrete.clone()
+    } else {
+        processes(rng)
     };
     for _ in 0..rng.below(3) {
         let at = rng.below(other.len());
@@ -149,9 +150,10 @@ fn compare(first: u64, programs: u64) -> [u64; 2] {
         let record = program
             .check(&options, &mut quietly())
             .expect("all is known");
-        let verdict = match holds {
-            true => Verdict::Verified,
-            false => Verdict::Violated,
+        let verdict = if holds {
+            Verdict::Verified
+        } else {
+            Verdict::Violated
         };
         assert_eq!(record.verdict, verdict, "seed {seed}\n{concrete}\n{other}");
         if !holds {

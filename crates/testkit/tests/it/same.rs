@@ -40,9 +40,10 @@ const NAMES: [&str; 3] = ["x", "y", "n"];
 type Processes = Vec<Vec<Statement>>;
 
 fn operand(rng: &mut Rng) -> Operand {
-    match rng.percent(50) {
-        true => Operand::Number(rng.below(3) as i64),
-        false => Operand::Variable(rng.below(3)),
+    if rng.percent(50) {
+        Operand::Number(rng.below(3) as i64)
+    } else {
+        Operand::Variable(rng.below(3))
     }
 }
 
@@ -242,9 +243,10 @@ fn judge(
     };
     let told = both[0].compare(&both[1], &how, &Options::default(), &mut quietly());
     let told = told.expect("both are searched");
-    let wanted = match holds {
-        true => Verdict::Verified,
-        false => Verdict::Violated,
+    let wanted = if holds {
+        Verdict::Verified
+    } else {
+        Verdict::Violated
     };
     let shown = format!("{relation:?}\n{}\n{}", texts[0], texts[1]);
     assert_eq!(told.record.verdict, wanted, "{shown}");
@@ -286,10 +288,7 @@ fn agree(first: u64, count: u64) {
         let all = |n: i64| [outcomes(&one, n), outcomes(&two, n)];
         let by_value: Vec<[BTreeSet<Outcome>; 2]> = (0..VALUES).map(all).collect();
         let unknown = seed % 2 == 1;
-        let looked: &[[BTreeSet<Outcome>; 2]] = match unknown {
-            true => &by_value,
-            false => &by_value[1..2],
-        };
+        let looked: &[[BTreeSet<Outcome>; 2]] = if unknown { &by_value } else { &by_value[1..2] };
         let known = (!unknown).then_some(1);
         let texts = [text(&one, known), text(&two, known)];
         let alone = |of: usize, outcome: Outcome| {
@@ -302,10 +301,7 @@ fn agree(first: u64, count: u64) {
         let within = looked.iter().all(|[a, b]| b.is_subset(a));
         for (relation, holds) in [(Relation::Same, equal), (Relation::Within, within)] {
             judge([&texts[0], &texts[1]], relation, holds, &alone);
-            match holds {
-                true => same += 1,
-                false => different += 1,
-            }
+            if holds { same += 1 } else { different += 1 }
         }
     }
     println!("{same} hold, {different} do not");

@@ -264,9 +264,12 @@ fn partial_order_sampling_is_as_likely_as_its_definition_says() {
     ];
     for program in programs {
         let body = |steps: &Vec<Touch>| {
-            let line = |(variable, writes): &Touch| match writes {
-                true => format!("v{variable} := 1"),
-                false => format!("let r{variable} = v{variable}"),
+            let line = |(variable, writes): &Touch| {
+                if *writes {
+                    format!("v{variable} := 1")
+                } else {
+                    format!("let r{variable} = v{variable}")
+                }
             };
             let lines: Vec<String> = steps.iter().map(line).collect();
             format!("process {{ {} }}\n", lines.join("; "))

@@ -67,9 +67,10 @@ fn program(seed: u64) -> String {
     };
     let mut chance = Chance { rng, indices };
     let mut text = "var i, j, k: i8\nvar x: i8 = 0\n".to_owned();
-    text += match chance.rng.percent(30) {
-        true => "var a: i8[3]\nrequires a[0] == 0 && a[1] == 0 && a[2] == 1\n",
-        false => "var a: i8[3] = 0\n",
+    text += if chance.rng.percent(30) {
+        "var a: i8[3]\nrequires a[0] == 0 && a[1] == 0 && a[2] == 1\n"
+    } else {
+        "var a: i8[3] = 0\n"
     };
     text += "requires 0 <= i && i < 3 && 0 <= j && j < 3 && 0 <= k && k < 4\n";
     let relations = ["i != j", "i < j", "i != k", "j != k", "k == i", "k > j"];
@@ -198,9 +199,10 @@ fn machine(code: &Arc<Code>, split: bool) -> SymbolicMachine {
         ..Assembly::default()
     };
     let solver: Box<dyn Solver> = assemble(embedded).expect("it is always there");
-    let make = match split {
-        true => SymbolicMachine::with_arrays_split,
-        false => SymbolicMachine::until,
+    let make = if split {
+        SymbolicMachine::with_arrays_split
+    } else {
+        SymbolicMachine::until
     };
     make(
         Arc::clone(code),
@@ -287,9 +289,12 @@ fn split_arrays_change_the_number_of_traces_and_nothing_else() {
             let merges = matches!(algorithm, Algorithm::Context(_));
             let kept = |ends: &BTreeSet<End>| -> BTreeSet<End> {
                 let all = ends.iter().cloned();
-                all.map(|(values, end, state, failed)| match merges {
-                    true => (values, end, state, Vec::new()),
-                    false => (values, end, state, failed),
+                all.map(|(values, end, state, failed)| {
+                    if merges {
+                        (values, end, state, Vec::new())
+                    } else {
+                        (values, end, state, failed)
+                    }
                 })
                 .collect()
             };

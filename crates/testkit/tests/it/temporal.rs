@@ -127,9 +127,10 @@ impl Author {
         for process in 0..2 + self.rng.below(2) {
             self.process = process;
             let body = self.block(1);
-            let body = match self.rng.percent(60) {
-                true => format!("while true {{ {body} }}"),
-                false => body,
+            let body = if self.rng.percent(60) {
+                format!("while true {{ {body} }}")
+            } else {
+                body
             };
             self.text += &format!("process q{process} {{ let n = 0; {body} }}\n");
         }
@@ -156,9 +157,10 @@ fn with_locals(text: &str) -> String {
         let property = !matches!(first, "var" | "lock" | "atomicity" | "process");
         for process in 0..3 {
             let copy = format!("g{process}");
-            line = match property {
-                true => line.replace(&copy, &format!("q{process}.n")),
-                false => line.replace(&format!("{copy} := "), "d := 0 * "),
+            line = if property {
+                line.replace(&copy, &format!("q{process}.n"))
+            } else {
+                line.replace(&format!("{copy} := "), "d := 0 * ")
             };
         }
         lines.push(line);

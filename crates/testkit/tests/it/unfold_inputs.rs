@@ -342,9 +342,10 @@ fn the_net_knows_which_states_some_inputs_reach() {
                     assert_eq!(found, reached, "{kind}, seed {seed}: {wanted}\n{text}");
                 }
             }
-            match reached {
-                true => reachable += 1,
-                false => unreachable += 1,
+            if reached {
+                reachable += 1
+            } else {
+                unreachable += 1
             }
         }
     });

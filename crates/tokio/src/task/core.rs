@@ -115,12 +115,11 @@ impl<T> Core<T> {
     /// Ends the task.
     fn ends(&self, outcome: Outcome<T>, set: Option<&InSet>) {
         let (wakers, unwanted) = self.end.update("end", self.place, |end| {
-            let unwanted = match end.detached {
-                true => Some(outcome),
-                false => {
-                    end.outcome = Some(outcome);
-                    None
-                }
+            let unwanted = if end.detached {
+                Some(outcome)
+            } else {
+                end.outcome = Some(outcome);
+                None
             };
             end.over = true;
             (([end.joiner.take(), end.reaper.take()], unwanted), true)
@@ -385,12 +384,13 @@ impl<T> Life<T> {
         let outcome = loop {
             self.runtime.enter("poll", place);
             let control = &self.core.control;
-            let cancelled = match std::mem::replace(&mut started, true) {
-                true => control.look("go on", place, |control| control.cancelled),
-                false => control.update("start", place, |control| {
+            let cancelled = if std::mem::replace(&mut started, true) {
+                control.look("go on", place, |control| control.cancelled)
+            } else {
+                control.update("start", place, |control| {
                     control.waker = Some(waker.clone());
                     (control.cancelled, true)
-                }),
+                })
             };
             let polled = catch_unwind(AssertUnwindSafe(|| match &mut future {
                 Some(future) if !cancelled => context.poll(future.as_mut()),

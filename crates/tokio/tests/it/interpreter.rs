@@ -126,12 +126,11 @@ struct State {
 
 impl State {
     fn notify_one(&mut self) {
-        match self.waits.is_empty() {
-            true => self.left = true,
-            false => {
-                let first = self.waits.remove(0);
-                self.told.push((first, true));
-            }
+        if self.waits.is_empty() {
+            self.left = true
+        } else {
+            let first = self.waits.remove(0);
+            self.told.push((first, true));
         }
     }
 
@@ -300,9 +299,10 @@ impl State {
             (Op::Either, 3) => {
                 let told = self.was_told(task).is_some();
                 let served = self.semaphore.is_served(task) || self.semaphore.closed;
-                match told || served {
-                    true => next.goes(task, 4),
-                    false => vec![],
+                if told || served {
+                    next.goes(task, 4)
+                } else {
+                    vec![]
                 }
             }
             (Op::Either, 4) => match self.was_told(task) {

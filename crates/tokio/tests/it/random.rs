@@ -104,9 +104,10 @@ async fn perform(
 fn explore(program: &Program, several: bool) -> (BTreeSet<Vec<Vec<i32>>>, bool) {
     let explored = program.clone();
     let found = Builder::new().outcomes(move || {
-        let mut builder = match several {
-            true => runtime::Builder::new_multi_thread(),
-            false => runtime::Builder::new_current_thread(),
+        let mut builder = if several {
+            runtime::Builder::new_multi_thread()
+        } else {
+            runtime::Builder::new_current_thread()
         };
         let program = explored.clone();
         builder.build().unwrap().block_on(async move {

@@ -209,16 +209,17 @@ fn select_takes_any_branch() {
             let (b, from_b) = oneshot::channel();
             a.send(1).unwrap();
             b.send(2).unwrap();
-            match biased {
-                true => select! {
+            if biased {
+                select! {
                     biased;
                     one = from_a => one.unwrap(),
                     two = from_b => two.unwrap(),
-                },
-                false => select! {
+                }
+            } else {
+                select! {
                     one = from_a => one.unwrap(),
                     two = from_b => { two.unwrap() }
-                },
+                }
             }
         })
     };
@@ -297,9 +298,10 @@ fn yielding_waits_for_others() {
                 task::yield_now().await;
             }
         };
-        let found = match several {
-            true => outcomes(body),
-            false => outcomes_alone(body),
+        let found = if several {
+            outcomes(body)
+        } else {
+            outcomes_alone(body)
         };
         assert_eq!(found, (vec![()], false));
     }

@@ -118,18 +118,20 @@ impl Parser<'_> {
                 }
                 let args = self.in_brackets(Self::expr)?;
                 let object = Box::new(expr.clone());
-                expr.kind = match asynchronous {
-                    true => ExprKind::Async(object, method, args),
-                    false => ExprKind::Sync(object, method, args),
+                expr.kind = if asynchronous {
+                    ExprKind::Async(object, method, args)
+                } else {
+                    ExprKind::Sync(object, method, args)
                 };
             } else if self.is("as") || self.is("implements") {
                 let cast = self.is("as");
                 self.next();
                 let name = self.qualified_type("the name of an interface")?;
                 let object = Box::new(expr.clone());
-                expr.kind = match cast {
-                    true => ExprKind::As(object, name),
-                    false => ExprKind::Implements(object, name),
+                expr.kind = if cast {
+                    ExprKind::As(object, name)
+                } else {
+                    ExprKind::Implements(object, name)
                 };
             } else {
                 return Ok(expr);
@@ -239,9 +241,10 @@ impl Parser<'_> {
                 self.next();
                 let local = self.accept("local");
                 let class = self.qualified_type("the name of a class")?;
-                let args = match self.is("(") {
-                    true => self.in_brackets(Self::expr)?,
-                    false => Vec::new(),
+                let args = if self.is("(") {
+                    self.in_brackets(Self::expr)?
+                } else {
+                    Vec::new()
                 };
                 Ok(ExprKind::New { local, class, args })
             }
@@ -292,16 +295,18 @@ impl Parser<'_> {
     fn named(&mut self) -> Parsed<ExprKind> {
         let (name, small) = self.qualified("a name")?;
         if !small {
-            let args = match self.is("(") {
-                true => self.in_brackets(Self::expr)?,
-                false => Vec::new(),
+            let args = if self.is("(") {
+                self.in_brackets(Self::expr)?
+            } else {
+                Vec::new()
             };
             return Ok(ExprKind::Construct(name, args));
         }
         if self.accept("[") {
-            let elements = match self.is("]") {
-                true => Vec::new(),
-                false => self.list(Self::expr)?,
+            let elements = if self.is("]") {
+                Vec::new()
+            } else {
+                self.list(Self::expr)?
             };
             self.expect("]")?;
             return Ok(ExprKind::Variadic(name, elements));
@@ -441,9 +446,10 @@ impl Parser<'_> {
                 }
                 TokenKind::TypeName(_) => {
                     let name = parser.qualified_type("a constructor")?;
-                    let parts = match parser.is("(") {
-                        true => parser.in_brackets(Self::pattern)?,
-                        false => Vec::new(),
+                    let parts = if parser.is("(") {
+                        parser.in_brackets(Self::pattern)?
+                    } else {
+                        Vec::new()
                     };
                     PatternKind::Construct(name, parts)
                 }

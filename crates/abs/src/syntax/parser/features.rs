@@ -39,9 +39,10 @@ impl Parser<'_> {
             if self.peek() == &TokenKind::End {
                 self.expect("}")?;
             }
-            match self.starts_attribute() {
-                true => node.attributes.push(self.attribute()?),
-                false => node.constraints.push(self.constraint()?),
+            if self.starts_attribute() {
+                node.attributes.push(self.attribute()?)
+            } else {
+                node.constraints.push(self.constraint()?)
             }
         }
         Ok(node)
@@ -154,9 +155,10 @@ impl Parser<'_> {
             self.next();
             let other = self.type_name("the name of a feature")?;
             self.expect(";")?;
-            return Ok(match require {
-                true => Constraint::Require(other),
-                false => Constraint::Exclude(other),
+            return Ok(if require {
+                Constraint::Require(other)
+            } else {
+                Constraint::Exclude(other)
             });
         }
         let out = marked && self.accept_word("ifout");
@@ -180,9 +182,10 @@ impl Parser<'_> {
             self.next();
             more.push((*operator, self.feature_expr(level + 1)?));
         }
-        Ok(match more.is_empty() {
-            true => first,
-            false => FeatureExpr::Chain(Box::new(first), more),
+        Ok(if more.is_empty() {
+            first
+        } else {
+            FeatureExpr::Chain(Box::new(first), more)
         })
     }
 

@@ -162,13 +162,15 @@ impl Parser<'_> {
 
     pub(super) fn clause(&mut self) -> Parsed<Clause> {
         self.next();
-        let names = match self.accept("*") {
-            true => None,
-            false => Some(self.list(|parser| parser.qualified("a name").map(|(name, _)| name))?),
+        let names = if self.accept("*") {
+            None
+        } else {
+            Some(self.list(|parser| parser.qualified("a name").map(|(name, _)| name))?)
         };
-        let from = match self.accept("from") {
-            true => Some(self.qualified_type("the name of a module")?),
-            false => None,
+        let from = if self.accept("from") {
+            Some(self.qualified_type("the name of a module")?)
+        } else {
+            None
         };
         self.expect(";")?;
         Ok(Clause { names, from })
@@ -238,22 +240,22 @@ impl Parser<'_> {
         // `def List<B> map<A, B>(fn)(List<A> l)`: names alone are functions.
         let names_only = self.is("(") && matches!(self.peek_at(1), TokenKind::Name(_));
         let no_names = self.is("(") && self.is_at(1, ")") && self.is_at(2, "(");
-        let functions = match names_only || no_names {
-            true => Some(self.in_brackets(|parser| parser.name("the name of a function"))?),
-            false => None,
+        let functions = if names_only || no_names {
+            Some(self.in_brackets(|parser| parser.name("the name of a function"))?)
+        } else {
+            None
         };
         let parameters = self.in_brackets(Self::parameter)?;
         self.expect("=")?;
-        let body = match self.is("builtin") {
-            true => {
-                self.next();
-                if self.is("(") {
-                    self.exclude(Excluded::Foreign, self.here());
-                    self.in_brackets(Self::expr)?;
-                }
-                Body::Builtin
+        let body = if self.is("builtin") {
+            self.next();
+            if self.is("(") {
+                self.exclude(Excluded::Foreign, self.here());
+                self.in_brackets(Self::expr)?;
             }
-            false => Body::Expr(self.expr()?),
+            Body::Builtin
+        } else {
+            Body::Expr(self.expr()?)
         };
         self.expect(";")?;
         Ok(Def {
@@ -282,9 +284,10 @@ impl Parser<'_> {
     }
 
     pub(super) fn names_after(&mut self, word: &str) -> Parsed<Vec<Name>> {
-        match self.accept(word) {
-            true => self.list(|parser| parser.qualified_type("the name of an interface")),
-            false => Ok(Vec::new()),
+        if self.accept(word) {
+            self.list(|parser| parser.qualified_type("the name of an interface"))
+        } else {
+            Ok(Vec::new())
         }
     }
 
@@ -313,9 +316,10 @@ impl Parser<'_> {
     pub(super) fn class(&mut self) -> Parsed<Class> {
         self.next();
         let name = self.qualified_type("the name of a class")?;
-        let parameters = match self.is("(") {
-            true => self.in_brackets(Self::parameter)?,
-            false => Vec::new(),
+        let parameters = if self.is("(") {
+            self.in_brackets(Self::parameter)?
+        } else {
+            Vec::new()
         };
         let implements = self.names_after("implements")?;
         self.expect("{")?;
@@ -394,9 +398,10 @@ impl Parser<'_> {
             });
             return Ok(());
         }
-        let value = match self.accept("=") {
-            true => Some(self.expr()?),
-            false => None,
+        let value = if self.accept("=") {
+            Some(self.expr()?)
+        } else {
+            None
         };
         self.expect(";")?;
         let fixed = annotations.has("Final");

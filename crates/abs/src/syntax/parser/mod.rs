@@ -148,12 +148,13 @@ impl Parser<'_> {
         let found = self.peek().describe();
         // What is missing is missing after the word before.
         let missing = matches!(word, ";" | ")" | "]" | ",");
-        let at = match missing {
-            true => Span {
+        let at = if missing {
+            Span {
                 start: self.before().end,
                 end: self.before().end,
-            },
-            false => self.here(),
+            }
+        } else {
+            self.here()
         };
         let mut mistake =
             Diagnostic::new("A0110", at, format!("`{word}` is missing before {found}"))

@@ -123,9 +123,10 @@ impl Parser<'_> {
     fn bounds(&mut self) -> Parsed<Option<(Expr, Option<Expr>)>> {
         self.expect("(")?;
         let min = self.expr()?;
-        let max = match self.accept(",") {
-            true => Some(self.expr()?),
-            false => None,
+        let max = if self.accept(",") {
+            Some(self.expr()?)
+        } else {
+            None
         };
         self.expect(")")?;
         Ok((!self.ignore_time).then_some((min, max)))
@@ -136,9 +137,10 @@ impl Parser<'_> {
         if self.starts_declaration() {
             let ty = self.ty()?;
             let name = self.name("the name of a variable")?;
-            let value = match self.accept("=") {
-                true => Some(self.expr()?),
-                false => None,
+            let value = if self.accept("=") {
+                Some(self.expr()?)
+            } else {
+                None
             };
             return Ok(StmtKind::Declare {
                 ty,
@@ -199,9 +201,10 @@ impl Parser<'_> {
         }
         let condition = self.expr()?;
         let yes = Box::new(self.stmt()?);
-        let no = match self.accept("else") {
-            true => Some(Box::new(self.stmt()?)),
-            false => None,
+        let no = if self.accept("else") {
+            Some(Box::new(self.stmt()?))
+        } else {
+            None
         };
         Ok(StmtKind::If(condition, yes, no))
     }
@@ -210,9 +213,10 @@ impl Parser<'_> {
         self.next();
         self.expect("(")?;
         let name = self.name("the name of a variable")?;
-        let index = match self.accept(",") {
-            true => Some(self.name("the name of a variable")?),
-            false => None,
+        let index = if self.accept(",") {
+            Some(self.name("the name of a variable")?)
+        } else {
+            None
         };
         self.expect("in")?;
         let list = self.expr()?;
@@ -248,9 +252,10 @@ impl Parser<'_> {
                 vec![(pattern, self.stmt()?)]
             }
         };
-        let finally = match self.accept("finally") {
-            true => Some(Box::new(self.stmt()?)),
-            false => None,
+        let finally = if self.accept("finally") {
+            Some(Box::new(self.stmt()?))
+        } else {
+            None
         };
         Ok(StmtKind::Try {
             body,
@@ -269,9 +274,10 @@ impl Parser<'_> {
                 guards.push(Guard::Duration(bounds));
             } else {
                 let expr = self.expr()?;
-                guards.push(match self.accept("?") {
-                    true => Guard::Claim(expr),
-                    false => Guard::Condition(expr),
+                guards.push(if self.accept("?") {
+                    Guard::Claim(expr)
+                } else {
+                    Guard::Condition(expr)
                 });
             }
             if !self.accept("&") {

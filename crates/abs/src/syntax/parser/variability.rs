@@ -92,9 +92,10 @@ impl Parser<'_> {
             && !self.is_at(1, ".");
         let contextual = ["adds", "modifies", "removes", "trait", "uses", "delta"];
         let named = alone || contextual.iter().any(|word| self.is_at(1, word));
-        match named {
-            true => Ok(Methods::Trait(self.type_name("the name of a trait")?)),
-            false => Ok(Methods::Written(vec![self.method()?])),
+        if named {
+            Ok(Methods::Trait(self.type_name("the name of a trait")?))
+        } else {
+            Ok(Methods::Written(vec![self.method()?]))
         }
     }
 
@@ -248,9 +249,10 @@ impl Parser<'_> {
 
     fn modified_class(&mut self, old: bool) -> Parsed<Modifier> {
         let name = self.qualified_type("the name of a class")?;
-        let adds = match old {
-            true => self.names_after("implements")?,
-            false => self.names_after("adds")?,
+        let adds = if old {
+            self.names_after("implements")?
+        } else {
+            self.names_after("adds")?
         };
         let removes = self.names_after("removes")?;
         self.expect("{")?;
@@ -307,9 +309,10 @@ impl Parser<'_> {
         let mut ty = self.ty()?;
         ty.nonnull |= annotations.has("Nonnull");
         let name = self.name("the name of a field")?;
-        let value = match self.accept("=") {
-            true => Some(self.expr()?),
-            false => None,
+        let value = if self.accept("=") {
+            Some(self.expr()?)
+        } else {
+            None
         };
         self.expect(";")?;
         let fixed = annotations.has("Final");
@@ -391,16 +394,18 @@ impl Parser<'_> {
                 Ok(DeltaArgument::Attribute(feature, name))
             })?;
         }
-        let after = match self.accept("after") {
-            true => self.list(|parser| parser.type_name("the name of a delta"))?,
-            false => Vec::new(),
+        let after = if self.accept("after") {
+            self.list(|parser| parser.type_name("the name of a delta"))?
+        } else {
+            Vec::new()
         };
         if self.accept("from") {
             self.condition(0)?;
         }
-        let when = match self.accept("when") || self.accept("to") {
-            true => Some(self.condition(0)?),
-            false => None,
+        let when = if self.accept("when") || self.accept("to") {
+            Some(self.condition(0)?)
+        } else {
+            None
         };
         self.expect(";")?;
         Ok(DeltaClause {
@@ -436,9 +441,10 @@ impl Parser<'_> {
 
     fn product(&mut self) -> Parsed<Product> {
         let name = self.type_name("the name of a product")?;
-        let expr = match self.accept("=") {
-            true => self.product_expr(0)?,
-            false => ProductExpr::Features(self.in_brackets(Self::feature)?),
+        let expr = if self.accept("=") {
+            self.product_expr(0)?
+        } else {
+            ProductExpr::Features(self.in_brackets(Self::feature)?)
         };
         self.expect(";")?;
         Ok(Product { name, expr })

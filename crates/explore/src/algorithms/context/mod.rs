@@ -211,9 +211,10 @@ impl<S: Set, B: Base<S>> Context<S, B> {
                 // A state's wants were added while some process was outside its backtrack set.
                 let (base, wants, open) = (&self.base, &mut self.wants, &mut self.open);
                 for_each(&rivals, |at| {
-                    match wants.has(at) || base.idle(at).next().is_some() {
-                        true => wants.add(at, process),
-                        false => open.remove(at),
+                    if wants.has(at) || base.idle(at).next().is_some() {
+                        wants.add(at, process)
+                    } else {
+                        open.remove(at)
                     }
                 });
             }
@@ -265,9 +266,10 @@ impl<S: Set, B: Base<S>> Context<S, B> {
         for_each(&past, |at| {
             let occurrence = &base.order().events[at];
             let follows = at == first || occurrence.before.contains(first);
-            match follows && occurrence.process != made[last].process {
-                true => after.push(at),
-                false => places.push(at),
+            if follows && occurrence.process != made[last].process {
+                after.push(at)
+            } else {
+                places.push(at)
             }
             adds = adds.and(meter.added(at));
         });
@@ -421,9 +423,10 @@ impl<E: Semantics, S: Set, B: Base<S>> Policy<E> for Context<S, B> {
             return 0;
         }
         let doubts = self.sequences.has_doubts();
-        let steps = match doubts || !program.sums_say_all() && self.sequences.has_unlike() {
-            true => self.look_closer(program),
-            false => 0,
+        let steps = if doubts || !program.sums_say_all() && self.sequences.has_unlike() {
+            self.look_closer(program)
+        } else {
+            0
         };
         // At the end of a run nothing needs to be handed down.
         let depth = self.made.len();

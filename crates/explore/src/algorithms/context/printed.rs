@@ -90,9 +90,10 @@ impl<S: Set> Printed<S> {
                         .catalogue
                         .conflict(step.claims, single(&event.claims), &event.claims)
             };
-            match first.process == event.process {
-                true => Some(sequence[1..].to_vec()),
-                false => sequence.iter().all(keeps).then(|| sequence.clone()),
+            if first.process == event.process {
+                Some(sequence[1..].to_vec())
+            } else {
+                sequence.iter().all(keeps).then(|| sequence.clone())
             }
         });
         after.collect()

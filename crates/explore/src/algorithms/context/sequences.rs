@@ -581,9 +581,10 @@ impl Lengths {
             self.all.resize(process.index() + 1, (0, 0));
         }
         let (round, known) = &mut self.all[process.index()];
-        *known = match *round == self.round {
-            true => length.min(*known),
-            false => length,
+        *known = if *round == self.round {
+            length.min(*known)
+        } else {
+            length
         };
         *round = self.round;
     }

@@ -69,12 +69,13 @@ impl Wants {
         let roots = std::mem::take(&mut self.at[depth]);
         // Often all processes outside the backtrack set are roots already.
         let all = base.idle(depth).all(|process| roots.contains(&process));
-        match !all && self.close(program, &roots) {
-            true => base.want(program, |process| {
+        if !all && self.close(program, &roots) {
+            base.want(program, |process| {
                 let mut chosen = self.live.iter().zip(&self.closed);
                 chosen.any(|(&live, &closed)| closed && live == process)
-            }),
-            false => base.want(program, |_| true),
+            })
+        } else {
+            base.want(program, |_| true)
         }
         self.at[depth] = roots;
         self.at[depth].clear();
@@ -105,10 +106,13 @@ impl Wants {
             let process = self.live[number];
             if program.status(process) == Status::Waiting {
                 match program.blocker(process) {
-                    Blocker::Process(other) => match self.insert(Some(other)) {
-                        true => continue,
-                        false => return false,
-                    },
+                    Blocker::Process(other) => {
+                        if self.insert(Some(other)) {
+                            continue;
+                        } else {
+                            return false;
+                        }
+                    }
                     Blocker::Claims => {}
                     Blocker::Anything => return false,
                 }

@@ -263,9 +263,12 @@ impl<S: Set> Optimal<S> {
         if let Some(with) = with {
             firsts.keep_all(with);
         }
-        for_each(&firsts, |first| match NOTES {
-            false => self.reverse(first, second, run),
-            true => self.reverse_noting(first, RacingStep::Event(second), run),
+        for_each(&firsts, |first| {
+            if NOTES {
+                self.reverse_noting(first, RacingStep::Event(second), run)
+            } else {
+                self.reverse(first, second, run)
+            }
         });
     }
 
@@ -351,9 +354,10 @@ impl<S: Set> Optimal<S> {
     #[inline]
     fn past_in_reversal(&self, last: usize) -> &S {
         let event = &self.order.events[last];
-        match event.acquires {
-            true => &event.program,
-            false => &event.before,
+        if event.acquires {
+            &event.program
+        } else {
+            &event.before
         }
     }
 
@@ -727,9 +731,10 @@ impl<E: Execution, S: Set> Policy<E> for Optimal<S> {
         if self.preference.is_none() {
             self.rehearse(program);
         }
-        match self.noted.is_on() {
-            false => self.races::<false>(program.events()),
-            true => self.races::<true>(program.events()),
+        if self.noted.is_on() {
+            self.races::<true>(program.events())
+        } else {
+            self.races::<false>(program.events())
         }
         if end != End::Final {
             self.pending(program);

@@ -370,9 +370,10 @@ impl Compiler<'_> {
     /// A jump over expressions that need not be evaluated. Where evaluating them could fail, it
     /// decides more than a value.
     fn jump_over(&mut self, exprs: &[&Expr]) -> u32 {
-        match exprs.iter().all(|expr| self.harmless(expr)) {
-            true => self.jump(Op::JumpIfFalse),
-            false => self.branch(),
+        if exprs.iter().all(|expr| self.harmless(expr)) {
+            self.jump(Op::JumpIfFalse)
+        } else {
+            self.branch()
         }
     }
 

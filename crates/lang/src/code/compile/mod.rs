@@ -39,18 +39,20 @@ use mazurka_diagnostics::{Diagnostic, Span};
 /// assert_eq!(mazurka_lang::compile(&program, source).unwrap_err()[0].code, "M0603");
 /// ```
 pub fn compile(program: &Program, source: &str) -> Result<Code, Vec<Diagnostic>> {
-    let values = match program.unknowns().is_empty() {
-        true => Values::Concrete,
-        false => Values::Symbolic { exits: false },
+    let values = if program.unknowns().is_empty() {
+        Values::Concrete
+    } else {
+        Values::Symbolic { exits: false }
     };
     let mut code = Compiler::new(program, source, values).compile();
     let mut refused = refuse::late_waits(&code.late);
     refused.extend(broken_requires(&code, program));
     refused.extend(ghosts::without_a_step(&code));
     code.linear = history::linear(&code)?;
-    match refused.is_empty() {
-        true => Ok(code),
-        false => Err(refused),
+    if refused.is_empty() {
+        Ok(code)
+    } else {
+        Err(refused)
     }
 }
 

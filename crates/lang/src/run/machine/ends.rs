@@ -50,9 +50,10 @@ impl Machine {
             (true, true) => now - 1,
             (true, false) => now + 1,
         };
-        let mut left = match end.sends {
-            true => i64::from(end.capacity) - before,
-            false => before,
+        let mut left = if end.sends {
+            i64::from(end.capacity) - before
+        } else {
+            before
         };
         for at in (0..last).rev() {
             let event = &self.run[at];

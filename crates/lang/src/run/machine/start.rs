@@ -13,13 +13,12 @@ impl Machine {
         let mut event = Event::new(ProcessId(0), 0);
         let prints = !self.code.program.prints.is_empty();
         for process in 0..self.code.processes.len() as u32 {
-            match prints {
-                true => {
-                    let mut heard = Prints::default();
-                    self.start_process(process, &mut event, &mut heard);
-                    self.printed_at_start.push(heard.texts());
-                }
-                false => self.start_process(process, &mut event, &mut Deaf),
+            if prints {
+                let mut heard = Prints::default();
+                self.start_process(process, &mut event, &mut heard);
+                self.printed_at_start.push(heard.texts());
+            } else {
+                self.start_process(process, &mut event, &mut Deaf)
             }
         }
         self.undo.clear();

@@ -33,9 +33,10 @@ impl Machine {
         loop {
             for slot in self.code.live.at(pc) {
                 let value = process.stack[frame + slot.at as usize];
-                all = match slot.handle {
-                    true => all.then_all(self.table.name(ProcessId(value as u32))),
-                    false => all.then(value as u64),
+                all = if slot.handle {
+                    all.then_all(self.table.name(ProcessId(value as u32)))
+                } else {
+                    all.then(value as u64)
                 };
             }
             if frame == 0 {

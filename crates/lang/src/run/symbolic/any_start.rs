@@ -102,9 +102,10 @@ impl AnyStart {
                 Life::Alive => {
                     let ready = self.try_step(process) && self.feasible();
                     self.machine.back_to(depth);
-                    match ready {
-                        true => Status::Ready,
-                        false => Status::Waiting,
+                    if ready {
+                        Status::Ready
+                    } else {
+                        Status::Waiting
                     }
                 }
             };

@@ -160,9 +160,10 @@ impl TermDomain<'_> {
         let (mut near, mut far) = (0, MOST);
         while near + 1 < far {
             let middle = (near + far) / 2;
-            match reaches(middle) {
-                true => near = middle,
-                false => far = middle,
+            if reaches(middle) {
+                near = middle
+            } else {
+                far = middle
             }
         }
         Some(some + direction * near)

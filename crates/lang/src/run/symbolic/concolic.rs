@@ -101,9 +101,10 @@ impl Concolic {
         let start = (logic.shared(), cells);
         let mut machine =
             SymbolicMachine::with_cells(Arc::new(symbolic), max_local, start, patience, None);
-        match all {
-            true => machine.start_from(&code.initial[..code.first_lock as usize]),
-            false => machine.initial.push(Mishap {
+        if all {
+            machine.start_from(&code.initial[..code.first_lock as usize])
+        } else {
+            machine.initial.push(Mishap {
                 process: None,
                 kind: MishapKind::BrokenOff,
                 site: Site::At {
@@ -111,7 +112,7 @@ impl Concolic {
                     fault: Fault::BrokenOff,
                 }
                 .encode(),
-            }),
+            })
         }
         Self {
             machine,

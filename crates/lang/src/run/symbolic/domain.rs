@@ -195,9 +195,10 @@ impl Domain for TermDomain<'_> {
         }
         let zero = self.logic.constant(0);
         let defined = self.logic.compare(Compare::Ne, false, divisor, zero);
-        match self.defined(step, defined)? {
-            true => Ok(()),
-            false => Err(Halt::Fault(Fault::DivisionByZero)),
+        if self.defined(step, defined)? {
+            Ok(())
+        } else {
+            Err(Halt::Fault(Fault::DivisionByZero))
         }
     }
 
@@ -229,9 +230,10 @@ impl Domain for TermDomain<'_> {
             return Ok(Selected::At(crate::run::element(range, at)?));
         }
         let within = self.logic.within(index, range.len);
-        match self.defined(step, within)? {
-            true => Ok(Selected::Somewhere(index)),
-            false => Err(Halt::Fault(Fault::OutOfBounds)),
+        if self.defined(step, within)? {
+            Ok(Selected::Somewhere(index))
+        } else {
+            Err(Halt::Fault(Fault::OutOfBounds))
         }
     }
 

@@ -215,12 +215,11 @@ impl Logic {
         let low = self.terms.at_least(index, zero);
         // A small type may not even have the length among its values.
         let fits = numbers::wrap(i64::from(len), type_of(sort)) == i64::from(len);
-        let high = match fits {
-            true => {
-                let end = self.terms.constant(sort, i64::from(len));
-                self.terms.less(index, end)
-            }
-            false => Term::TRUE,
+        let high = if fits {
+            let end = self.terms.constant(sort, i64::from(len));
+            self.terms.less(index, end)
+        } else {
+            Term::TRUE
         };
         let both = self.terms.and(low, high);
         self.plain(both)

@@ -310,9 +310,10 @@ impl SymbolicMachine {
             operands: &mut self.operands,
             dirty: &mut self.dirty,
         };
-        let mut result = match step {
-            true => cpu.make_step(process),
-            false => cpu.start(process),
+        let mut result = if step {
+            cpu.make_step(process)
+        } else {
+            cpu.start(process)
         };
         if step && result.is_ok() {
             result = cpu.check_invariants(process);
@@ -656,9 +657,10 @@ impl Execution for SymbolicMachine {
             Life::Alive if self.any_order && self.is_between_marks(process) => Status::Ready,
             Life::Alive if self.between_marks > 0 && !self.any_order => {
                 let mut all = (0..self.state.processes.len() as u32).map(ProcessId);
-                match all.find(|&first| self.is_between_marks(first)) == Some(process) {
-                    true => Status::Ready,
-                    false => Status::Waiting,
+                if all.find(|&first| self.is_between_marks(first)) == Some(process) {
+                    Status::Ready
+                } else {
+                    Status::Waiting
                 }
             }
             Life::Alive => match self.resting(process) {

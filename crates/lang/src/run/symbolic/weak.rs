@@ -27,9 +27,10 @@ impl Logic {
 
     /// The term of such a value.
     fn of_name(&mut self, value: i64) -> Term {
-        match value < NAMED {
-            true => self.constant(value),
-            false => self.of_number((value - NAMED) as u32),
+        if value < NAMED {
+            self.constant(value)
+        } else {
+            self.of_number((value - NAMED) as u32)
         }
     }
 }
@@ -115,9 +116,10 @@ impl WeakMemory for SymbolicMachine {
         let mut logic = self.logic.borrow_mut();
         for &(number, truth) in decided {
             let condition = logic.of_number(number);
-            let held = match truth {
-                true => condition,
-                false => logic.not(condition),
+            let held = if truth {
+                condition
+            } else {
+                logic.not(condition)
             };
             conditions.push(logic.condition(held));
         }

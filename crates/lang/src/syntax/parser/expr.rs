@@ -237,9 +237,10 @@ impl<'s> Parser<'s> {
             return self.node(ExprKind::Call(name, args), span);
         }
         let place = self.path(name)?;
-        match self.at(Kind::Dot) {
-            true => self.operation(place),
-            false => Ok(place),
+        if self.at(Kind::Dot) {
+            self.operation(place)
+        } else {
+            Ok(place)
         }
     }
 

@@ -221,9 +221,10 @@ impl<'s> Parser<'s> {
     /// Source text for a message, unless it is long.
     fn quoted(&self, span: Span) -> &'s str {
         let text = self.text(span);
-        match text.len() > 60 || text.contains('\n') {
-            true => "…",
-            false => text,
+        if text.len() > 60 || text.contains('\n') {
+            "…"
+        } else {
+            text
         }
     }
 

@@ -26,13 +26,12 @@ impl<'s> Parser<'s> {
         let start = self.token().span;
         self.bump();
         let name = self.name("the name of an operation")?;
-        let params = match self.at(Kind::LParen) {
-            true => self.params(name)?,
-            false => {
-                let help = format!("write `op {}() {{ … }}`", name.text);
-                self.unexpected_with("`(`", Some(help));
-                Vec::new()
-            }
+        let params = if self.at(Kind::LParen) {
+            self.params(name)?
+        } else {
+            let help = format!("write `op {}() {{ … }}`", name.text);
+            self.unexpected_with("`(`", Some(help));
+            Vec::new()
         };
         let mut ty = None;
         if self.eat(Kind::Colon) {

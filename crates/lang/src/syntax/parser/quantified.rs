@@ -31,9 +31,10 @@ impl<'s> Parser<'s> {
         let name = self.name("the name of the counter")?;
         self.bump();
         let from = self.expr()?;
-        let over = match self.eat(Kind::DotDot) {
-            true => Over::Range(from, self.expr()?),
-            false => Over::Array(from),
+        let over = if self.eat(Kind::DotDot) {
+            Over::Range(from, self.expr()?)
+        } else {
+            Over::Array(from)
         };
         if !self.at(Kind::Colon) {
             let help = format!("write `{} {} in 0..n: e`", quantifier.word(), name.text);
@@ -71,12 +72,11 @@ impl<'s> Parser<'s> {
         self.bump();
         let value = self.expr()?;
         let help = "write `match s { Idle: 0, Busy: 1 }` for a value, `match s { Idle { … } Busy { … } }` for statements";
-        match self.at(Kind::LBrace) {
-            true => {
-                self.bump();
-                Ok(value)
-            }
-            false => Err(self.unexpected_with("`{`", Some(help.to_owned()))),
+        if self.at(Kind::LBrace) {
+            self.bump();
+            Ok(value)
+        } else {
+            Err(self.unexpected_with("`{`", Some(help.to_owned())))
         }
     }
 
@@ -99,9 +99,10 @@ impl<'s> Parser<'s> {
         };
         while !self.at(Kind::RBrace) && cases.other.is_none() {
             let here = self.token().span;
-            let members = match self.eat(Kind::Else) {
-                true => None,
-                false => Some(self.members()?),
+            let members = if self.eat(Kind::Else) {
+                None
+            } else {
+                Some(self.members()?)
             };
             self.expect(Kind::Colon, " after the case")?;
             let given = self.expr()?;

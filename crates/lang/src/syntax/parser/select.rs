@@ -118,9 +118,10 @@ impl<'s> Parser<'s> {
             return Err(self.unexpected_with("a condition or an operation", Some(help.to_owned())));
         }
         let first = self.expr()?;
-        match self.at(Kind::Guard) {
-            true => Ok(Gate::When(first)),
-            false => Ok(Gate::Does(Box::new(self.after_expression(first)?))),
+        if self.at(Kind::Guard) {
+            Ok(Gate::When(first))
+        } else {
+            Ok(Gate::Does(Box::new(self.after_expression(first)?)))
         }
     }
 }

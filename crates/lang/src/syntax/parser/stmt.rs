@@ -48,9 +48,10 @@ impl<'s> Parser<'s> {
                 Ok(stmt) => {
                     let wrong =
                         self.pos < end && !self.at(Kind::Semi) && self.has_wrong_tail(before);
-                    list.push(match wrong {
-                        true => self.skip_statement(start, end, Stop::Unexpected),
-                        false => stmt,
+                    list.push(if wrong {
+                        self.skip_statement(start, end, Stop::Unexpected)
+                    } else {
+                        stmt
                     });
                 }
                 Err(stop) => {
@@ -259,9 +260,10 @@ impl<'s> Parser<'s> {
                 let sends = self.bump().kind == Kind::Not;
                 let other = self.expr()?;
                 let span = start.to(other.span);
-                let kind = match sends {
-                    true => StmtKind::Send(first, other),
-                    false => StmtKind::Receive(first, other),
+                let kind = if sends {
+                    StmtKind::Send(first, other)
+                } else {
+                    StmtKind::Receive(first, other)
                 };
                 Ok(Stmt { kind, span })
             }

@@ -79,12 +79,13 @@ pub(super) fn check(code: &Code, process: &ProcessPath, line: usize) -> Result<(
         line => format!("in line {}", shown_line(code, line)),
     };
     let lines = shown(code, &lines);
-    Err(match lines.is_empty() {
-        true => format!("process {name} makes no step, {place} or elsewhere"),
-        false => format!(
+    Err(if lines.is_empty() {
+        format!("process {name} makes no step, {place} or elsewhere")
+    } else {
+        format!(
             "process {name} has no step that begins {place}; its steps begin in line{s} {}",
             listed(lines)
-        ),
+        )
     })
 }
 

@@ -538,9 +538,10 @@ impl Oracle<'_> {
         if self.known.insert(graph.key()) {
             self.open.push(graph);
         }
-        match self.known.len() > self.most {
-            true => Err(TooLarge),
-            false => Ok(()),
+        if self.known.len() > self.most {
+            Err(TooLarge)
+        } else {
+            Ok(())
         }
     }
 }

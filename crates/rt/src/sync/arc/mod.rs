@@ -71,9 +71,10 @@ fn order(at: usize, count: Count, load: Ordering, store: Option<Ordering>) {
 
 /// Tells the clocks that a strong reference is dropped.
 fn drop_one(at: usize, last: bool) {
-    let load = match last {
-        true => Ordering::Acquire,
-        false => Ordering::Relaxed,
+    let load = if last {
+        Ordering::Acquire
+    } else {
+        Ordering::Relaxed
     };
     order(at, Count::Strong, load, Some(Ordering::Release));
     if last {
@@ -485,9 +486,10 @@ impl<T: ?Sized> Drop for Arc<T> {
         let last = sync::Arc::strong_count(&self.0) == 1;
         drop_one(at, last);
         let _ending = last.then(|| Ending(at));
-        let _watched = match last && needs_drop::<T>() {
-            true => Destruction::begin(at),
-            false => None,
+        let _watched = if last && needs_drop::<T>() {
+            Destruction::begin(at)
+        } else {
+            None
         };
         // SAFETY: this is the end of `self`.
         #[allow(unsafe_code)]

@@ -107,12 +107,11 @@ impl Regions {
             return;
         };
         let Region { thread, number, .. } = self.alive[place];
-        match self.record((thread, number)).weak.made {
-            true => {
-                (self.alive[place].size, self.alive[place].dropped) = (0, true);
-                self.ended += 1;
-            }
-            false => drop(self.alive.remove(place)),
+        if self.record((thread, number)).weak.made {
+            (self.alive[place].size, self.alive[place].dropped) = (0, true);
+            self.ended += 1;
+        } else {
+            self.alive.remove(place);
         }
     }
 

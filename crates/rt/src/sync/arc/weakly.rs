@@ -175,9 +175,10 @@ impl World {
         }
         let known = inner.count_from_the_start(at);
         drop(inner);
-        match known {
-            true => self.rest_for_ever(),
-            false => self.refuse(format!("`Arc::{verb}` at {place} of one made outside")),
+        if known {
+            self.rest_for_ever()
+        } else {
+            self.refuse(format!("`Arc::{verb}` at {place} of one made outside"))
         }
     }
 
@@ -279,9 +280,10 @@ impl World {
         };
         let orders = [MemoryOrder::Acquire, MemoryOrder::Relaxed];
         let upgraded = self.update_count(cell, orders, &more, ("upgrade", place)) >= 0;
-        match upgraded {
-            true => self.progress(),
-            false => self.took_lock(),
+        if upgraded {
+            self.progress()
+        } else {
+            self.took_lock()
         }
         upgraded
     }

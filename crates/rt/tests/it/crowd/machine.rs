@@ -123,9 +123,10 @@ impl State {
             Waits::No => {}
         }
         let Some(&op) = body.ops.get(own.at) else {
-            return match next.end(thread, body.panics) {
-                true => vec![next],
-                false => Vec::new(),
+            return if next.end(thread, body.panics) {
+                vec![next]
+            } else {
+                Vec::new()
             };
         };
         next.threads[thread].at += 1;
@@ -137,14 +138,16 @@ impl State {
                 next.threads[at].waits = Waits::ForLock;
                 next
             };
-            return match all.is_empty() {
-                true => vec![next],
-                false => all.iter().map(wake).collect(),
+            return if all.is_empty() {
+                vec![next]
+            } else {
+                all.iter().map(wake).collect()
             };
         }
-        match next.run(thread, op) {
-            true => vec![next],
-            false => Vec::new(),
+        if next.run(thread, op) {
+            vec![next]
+        } else {
+            Vec::new()
         }
     }
 
@@ -238,10 +241,13 @@ impl State {
             }
             Op::Write | Op::TryWrite => self.hold(thread, Holding::Writes),
             Op::Release => self.threads[thread].holds = Holding::Nothing,
-            Op::Send(message) => match self.channels[0].receiver {
-                true => self.channels[0].messages.push_back(message),
-                false => self.see(thread, GONE),
-            },
+            Op::Send(message) => {
+                if self.channels[0].receiver {
+                    self.channels[0].messages.push_back(message)
+                } else {
+                    self.see(thread, GONE)
+                }
+            }
             Op::SyncSend(message) => {
                 let to = &mut self.channels[1];
                 match to.receiver {

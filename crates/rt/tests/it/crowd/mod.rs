@@ -236,18 +236,17 @@ fn real(program: &Program) -> Outcome {
         let (body, shared, log) = (body.clone(), shared.clone(), log.clone());
         bodies.push(move || thread_of(&body, &shared, ends, &log));
     }
-    let ends: Vec<bool> = match program.scoped {
-        true => thread::scope(|scope| {
+    let ends: Vec<bool> = if program.scoped {
+        thread::scope(|scope| {
             let started = bodies.into_iter().map(|body| scope.spawn(body));
             let handles: Vec<_> = started.collect();
             let ended = handles.into_iter().map(|one| one.join().is_err());
             ended.collect()
-        }),
-        false => {
-            let handles: Vec<_> = bodies.into_iter().map(thread::spawn).collect();
-            let ended = handles.into_iter().map(|one| one.join().is_err());
-            ended.collect()
-        }
+        })
+    } else {
+        let handles: Vec<_> = bodies.into_iter().map(thread::spawn).collect();
+        let ended = handles.into_iter().map(|one| one.join().is_err());
+        ended.collect()
     };
     let log_of = |log: &Log| log.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let mut values: Vec<u32> = shared
@@ -352,9 +351,10 @@ fn found(program: &Program, memory: Memory) -> Option<Result<Verdict, String>> {
         })),
         Err(error) => {
             let message = message(error);
-            match message.contains("cannot be explored") {
-                true => None,
-                false => Some(Err(message)),
+            if message.contains("cannot be explored") {
+                None
+            } else {
+                Some(Err(message))
             }
         }
     }

@@ -65,9 +65,10 @@ fn mixes_up_objects(program: &Program) -> bool {
 #[test]
 fn a_divergence_that_is_none_is_caught() {
     caught("a divergence", |program| {
-        Some(match mixes_up_objects(program) {
-            true => Err("the same schedule did something else than before".to_owned()),
-            false => found(program, mazurka_rt::Memory::Sc)?,
+        Some(if mixes_up_objects(program) {
+            Err("the same schedule did something else than before".to_owned())
+        } else {
+            found(program, mazurka_rt::Memory::Sc)?
         })
     });
 }
