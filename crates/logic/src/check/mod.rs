@@ -90,11 +90,14 @@ pub(crate) fn check(
         watch(at)?;
         checker.goal(at).map_err(|why| Rejected::Goal(at, why))?;
     }
-    if checker.contexts.len() == proof.contexts.len() {
-        Ok(shown)
-    } else {
-        Err(Rejected::Root("there are boxes too many".to_owned()))
-    }
+    let all = checker.contexts.len() == proof.contexts.len();
+    require(all, "there are boxes too many").map_err(Rejected::Root)?;
+    Ok(shown)
+}
+
+/// Refuses a proof in which something does not hold.
+fn require(holds: bool, why: &str) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(why.to_owned()) }
 }
 
 impl<'p> Checker<'p, '_> {
@@ -103,11 +106,9 @@ impl<'p> Checker<'p, '_> {
         let parts = parts.map_err(|error| error.to_string())?;
         let shown = self.world.shown_of_deadlocks(self.proof.deadlock, &parts);
         let anew = self.parts(parts, &[], 0, &self.proof.roots)?;
-        if anew == (self.proof.leaves.clone(), self.proof.roots.clone()) {
-            Ok(shown)
-        } else {
-            Err("it is not taken apart as it is written".to_owned())
-        }
+        let written = (self.proof.leaves.clone(), self.proof.roots.clone());
+        require(anew == written, "it is not taken apart as it is written")?;
+        Ok(shown)
     }
 
     /// The questions and goals that parts of a formula come to; the goals have these numbers.
@@ -171,11 +172,10 @@ impl<'p> Checker<'p, '_> {
             denied,
             truth,
         });
-        if shown {
-            Ok(leaf)
-        } else {
-            Err(format!("{} was not shown: `{}`", leaf.what, leaf.must))
+        if !shown {
+            return Err(format!("{} was not shown: `{}`", leaf.what, leaf.must));
         }
+        Ok(leaf)
     }
 
     fn must(&mut self, what: What, goal: &Sequent<'p>, must: Term) -> Checked<LeafRecord> {
@@ -274,11 +274,8 @@ impl<'p> Checker<'p, '_> {
             RuleRecord::Generalise { values, to, .. } => self.generalise(&goal, values, *to)?,
             RuleRecord::Back { to, .. } => self.back(&goal, *to)?,
         };
-        if anew == written.rule {
-            Ok(())
-        } else {
-            Err("its rule is not applied as it is written".to_owned())
-        }
+        let same = anew == written.rule;
+        require(same, "its rule is not applied as it is written")
     }
 
     fn reduce(&mut self, at: usize, goal: &Sequent<'p>, goals: &[usize]) -> Checked<RuleRecord> {
@@ -341,11 +338,10 @@ impl<'p> Checker<'p, '_> {
             });
         }
         let must = self.world.terms.any(enabled);
-        let deadlock = if self.proof.deadlock {
-            Some(self.must(What::Deadlock, goal, must)?)
-        } else {
-            None
-        };
+        let stuck = self.proof.deadlock;
+        let deadlock = stuck
+            .then(|| self.must(What::Deadlock, goal, must))
+            .transpose()?;
         Ok(RuleRecord::Schedule { steps, deadlock })
     }
 
@@ -360,11 +356,9 @@ impl<'p> Checker<'p, '_> {
             claims.any(|claim| claim.cells().contains(&cell) && (claim.writes() || !writes))
         };
         let mut touched = self.world.touched.iter().map(|(touch, _)| touch);
-        if touched.all(|touch| touch.cells().all(|cell| claimed(cell, touch.writes()))) {
-            Ok(self.world.names().event(&event))
-        } else {
-            Err("a step touches what it does not claim".to_owned())
-        }
+        let all = touched.all(|touch| touch.cells().all(|cell| claimed(cell, touch.writes())));
+        require(all, "a step touches what it does not claim")?;
+        Ok(self.world.names().event(&event))
     }
 
     fn generalise(
