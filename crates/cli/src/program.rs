@@ -303,8 +303,10 @@ pub(crate) fn mistakes(file: &str, source: &str, all: &[mazurka::Diagnostic]) ->
     let part = parts.iter().find(holds).unwrap_or(&parts[0]);
     let own = |mistake: &mazurka::Diagnostic| {
         let mut own = mistake.clone();
+        // What is missing at the end may lie behind the text.
+        let behind = (parts.len() == 1).then_some(mistake.span);
         if own.span != outside {
-            own.span = part.span(mistake.span)?;
+            own.span = part.span(mistake.span).or(behind)?;
         }
         let related = mistake.related.iter();
         let related = related.filter_map(|(span, words)| Some((part.span(*span)?, words)));
