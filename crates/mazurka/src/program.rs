@@ -272,7 +272,7 @@ pub enum Refused {
     NativeObserved,
     /// Executions of native programs under a memory model are not drawn.
     #[error(
-        "under a memory model executions of programs in C and C++ are explored, not drawn: take `mazurka check`, or leave out --algorithm or --memory"
+        "under a memory model executions of programs in C and C++ are explored, not drawn: take `mazurka check`, or leave out --method, --algorithm or --memory"
     )]
     NativeDrawn,
     /// A method that draws interleavings alone.

@@ -126,10 +126,16 @@ fn drawn(record: &Record) -> Vec<(&'static str, String, String)> {
             1 => "1 trace was met only once".to_owned(),
             _ => format!("{once} traces were met only once"),
         };
+        // Nothing is known of the traces of runs that were cut or discarded.
+        let next = if sample.runs > estimate.executions {
+            "next execution that comes to an end"
+        } else {
+            "next execution"
+        };
         rows.push((
             "covered",
             format!("{covered:.1}%"),
-            format!("estimated chance that the next execution is of a trace met before; {met}"),
+            format!("estimated chance that the {next} is of a trace met before; {met}"),
         ));
         rows.push((
             "estimated",

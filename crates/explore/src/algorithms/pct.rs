@@ -40,6 +40,9 @@ pub struct Priorities {
     longest: u64,
 }
 
+/// So many changes are drawn even if no walk had as many steps.
+const FEW_CHANGES: usize = 64;
+
 impl Priorities {
     /// For bugs that need `depth` things to happen in a certain order.
     pub fn new(depth: usize) -> Self {
@@ -56,7 +59,9 @@ impl<E: Execution> Picker<E> for Priorities {
     fn begin(&mut self, random: &mut Random) {
         self.of.clear();
         self.changes.clear();
-        for _ in 1..self.depth {
+        // More changes than steps change nothing.
+        let most = usize::try_from(self.longest).unwrap_or(usize::MAX);
+        for _ in 1..self.depth.min(most.max(FEW_CHANGES)) {
             self.changes.push(random.below(self.longest.max(1)));
         }
     }
@@ -69,7 +74,7 @@ impl<E: Execution> Picker<E> for Priorities {
                 self.of.resize(process.index() + 1, 0);
             }
             if self.of[process.index()] == 0 {
-                self.of[process.index()] = self.depth as u64 + 1 + random.below(1 << 32);
+                self.of[process.index()] = self.changes.len() as u64 + 2 + random.below(1 << 32);
             }
         }
         let highest = |of: &[u64]| {

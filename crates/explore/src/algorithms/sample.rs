@@ -32,11 +32,16 @@ pub const BATCH: u64 = 1000;
 /// use mazurka_explore::batch_seed;
 /// assert_eq!(batch_seed(7, 0), 7);
 /// assert_ne!(batch_seed(7, 1), batch_seed(7, 2));
+/// // Seeds that follow each other have no batch in common.
+/// assert_ne!(batch_seed(7, 2), batch_seed(8, 1));
 /// ```
 pub fn batch_seed(seed: u64, batch: u64) -> u64 {
     match batch {
         0 => seed,
-        _ => Random::new(seed.wrapping_add(batch)).next(),
+        _ => {
+            let hash = Random::new(seed).next();
+            Random::new(hash.wrapping_add(batch)).next()
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-use mazurka_core::{Bound, Counts, Execution, Limits, StopReason};
+use mazurka_core::{Bound, Counts, Execution, Limits, ProcessId, Status, StopReason};
 
 use crate::algorithms::method::Sample;
 use crate::algorithms::sample::{BATCH, most_walks};
@@ -35,9 +35,14 @@ impl Search<Sample> {
         let most = most_walks(&self.limits);
         let batches = most.map_or(u64::MAX, |most| most.div_ceil(BATCH));
         let count = (workers.count as u64).min(batches);
-        if count <= 1 || self.limits.steps.is_some() {
-            return self.run(&mut (workers.programs)(), watch, &mut ());
+        let mut program = (workers.programs)();
+        let ready = |process: &ProcessId| program.status(*process) == Status::Ready;
+        // Without a step there is one execution, and so there is one draw.
+        let steps = program.processes().in_order().iter().any(ready);
+        if count <= 1 || self.limits.steps.is_some() || !steps {
+            return self.run(&mut program, watch, &mut ());
         }
+        drop(program);
         let budget = Budget::new(&self.limits);
         let desk = Desk {
             search: self,

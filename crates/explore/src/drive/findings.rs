@@ -137,9 +137,10 @@ impl Findings {
 
     /// How much of the traces was seen, if executions were drawn and have come to an end. A sample
     /// that a violation has ended says nothing: how many executions it has depends on what they
-    /// are.
+    /// are. Nor does one of a program that makes no step, which has one execution.
     pub fn estimate(&self) -> Option<TraceEstimate> {
-        let whole = self.walks > 0 && self.stopped != StopReason::Certain;
+        let drawn = self.walks > 0 && self.counts.steps > 0;
+        let whole = drawn && self.stopped != StopReason::Certain;
         let traces = self.seen.traces.as_ref().filter(|_| whole)?;
         TraceEstimate::of(traces.iter().map(|(_, tally)| tally.times))
     }
