@@ -227,9 +227,13 @@ fn a_sample_may_end_before_its_first_step() {
         (&"violated".into(), &1.into())
     );
     // A program without steps has one execution.
-    let record = with_input(&["sample", "-", "--format", "json"], "process { }").json();
-    assert_eq!(record["verdict"], "inconclusive");
-    assert_eq!(record["sample"]["estimate"]["different"], 1);
+    for jobs in ["--jobs=1", "--jobs=2"] {
+        let flags = ["sample", "-", jobs, "--runs=2500", "--format=json"];
+        let record = with_input(&flags, "process { }").json();
+        assert_eq!(record["verdict"], "inconclusive");
+        assert_eq!(record["sample"]["runs"], 1, "{jobs}");
+        assert!(record["sample"]["estimate"].is_null(), "{jobs}");
+    }
 }
 
 #[test]
