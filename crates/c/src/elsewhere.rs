@@ -82,6 +82,11 @@ impl Machine {
         match *self {}
     }
 
+    /// Ends a search that was broken off.
+    pub fn end_broken_search(&mut self) {
+        match *self {}
+    }
+
     /// Why the last search was broken off.
     pub fn stopped(&self) -> Option<Stop> {
         match *self {}

@@ -263,6 +263,39 @@ pub(crate) fn offer(flag: Arg, help: &'static str, offers: &[Offer]) -> Arg {
     }
 }
 
+/// The formats of a verdict and its evidence.
+pub(crate) const EVIDENCE: [&[Offer]; 2] = [&[TEXT, JSON, HTML, LANES_DOT, LANES_SVG], &EXCHANGE];
+pub(crate) const ABOUT_EVIDENCE: &str = "Text for people, the record for programs, a page, a picture of the run, or a format of other tools (docs/exchange.md)";
+
+/// Prints a verdict and its evidence in one of these formats; `text` makes the text.
+pub(crate) fn show_evidence(
+    program: &Program,
+    record: &Record,
+    view: &View,
+    output: &OutputArgs,
+    text: fn(&Record, &View) -> String,
+) -> Result<Exit, Refusal> {
+    show(
+        record,
+        record.verdict.into(),
+        output,
+        |format| match format {
+            Format::Text => Ok(text(record, view)),
+            Format::Html => {
+                let shown = Shown {
+                    text: text(record, &plain(view.clone())),
+                    figures: mazurka_report::evidence_figures(record),
+                    program: Some(program),
+                    ..Shown::default()
+                };
+                page(record, record, &shown)
+            }
+            other => Ok(exchanged(record, other)
+                .unwrap_or_else(|| lanes(&Lanes::of_evidence(record), other))),
+        },
+    )
+}
+
 /// Shows a result. It is JSON by itself; `render` makes the text, and the pictures that the command
 /// offers.
 pub(crate) fn show(

@@ -366,7 +366,7 @@ impl Language {
 
     /// The places in the source where steps begin.
     pub fn step_places(&self) -> Vec<StepPlace> {
-        on_any_front!(*self, front => front.step_places())
+        of_each!(*self, front => front.step_places())
     }
 
     /// The program itself if it has unknown values.

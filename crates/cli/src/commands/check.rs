@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use mazurka_report::Lanes;
 
 use super::check_certificate::certify;
 use super::{Refusal, jobs, view};
@@ -13,16 +12,9 @@ use crate::exit::Exit;
 use crate::native::NativeArgs;
 use crate::program::{ProgramArgs, specification};
 use crate::property::PropertyArgs;
-use crate::show::{
-    EXCHANGE, Format, HTML, JSON, LANES_DOT, LANES_SVG, Offer, Shown, TEXT, exchanged, json, lanes,
-    offer, page, plain, show,
-};
+use crate::show::{ABOUT_EVIDENCE, EVIDENCE, json, offer, show_evidence};
 use crate::watch::{self, watched};
 use crate::{files, values};
-
-/// The formats of a verdict.
-const FORMATS: [&[Offer]; 2] = [&[TEXT, JSON, HTML, LANES_DOT, LANES_SVG], &EXCHANGE];
-const ABOUT_FORMATS: &str = "Text for people, the record for programs, a page, a picture of the run, or a format of other tools (docs/exchange.md)";
 
 /// Say whether a program can fail, deadlock, or end in different states
 #[derive(Debug, Args)]
@@ -47,7 +39,7 @@ instead what counts, kinds or the names of properties. Where a violation is foun
 at least a million; the kinds that are still open then are named. --keep-going explores everything.
 {EXIT_CODES}"))]
 #[command(mut_arg("nondet", |flag| flag.visible_alias("inputs")))]
-#[command(mut_args(|flag| offer(flag, ABOUT_FORMATS, &FORMATS.concat())))]
+#[command(mut_args(|flag| offer(flag, ABOUT_EVIDENCE, &EVIDENCE.concat())))]
 pub(crate) struct CheckArgs {
     #[command(flatten)]
     program: ProgramArgs,
@@ -99,22 +91,14 @@ pub(super) fn check(args: &CheckArgs) -> Result<Exit, Refusal> {
     if let (Some(path), false) = (&args.witness, record.witnesses.is_empty()) {
         files::save("the witness", path, &json(&record)?);
     }
-    let exit = show(&record, record.verdict.into(), &args.output, |format| {
-        Ok(match format {
-            Format::Text => mazurka_report::verdict(&record, &view(&options.limits)),
-            Format::Html => {
-                let shown = Shown {
-                    text: mazurka_report::verdict(&record, &plain(view(&options.limits))),
-                    figures: mazurka_report::evidence_figures(&record),
-                    program: Some(&program),
-                    ..Shown::default()
-                };
-                return page(&record, &record, &shown);
-            }
-            other => exchanged(&record, other)
-                .unwrap_or_else(|| lanes(&Lanes::of_evidence(&record), other)),
-        })
-    })?;
+    let view = view(&options.limits);
+    let exit = show_evidence(
+        &program,
+        &record,
+        &view,
+        &args.output,
+        mazurka_report::verdict,
+    )?;
     let exit = args.warnings.show(&program, &record, exit, &args.output);
     match &args.certificate {
         Some(path) => certify(&program, (&record, path), &options, exit),

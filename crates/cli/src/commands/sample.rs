@@ -7,7 +7,6 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use mazurka::Algorithm;
 use mazurka::search::{Method, Sample};
 use mazurka::weak::Memory;
-use mazurka_report::Lanes;
 
 use super::{Refusal, jobs, view};
 use crate::args::{EXIT_CODES, MemoryArgs, OutputArgs, SearchArgs};
@@ -15,16 +14,9 @@ use crate::diagnose::WarningArgs;
 use crate::exit::Exit;
 use crate::native::NativeArgs;
 use crate::program::ProgramArgs;
-use crate::show::{
-    EXCHANGE, Format, HTML, JSON, LANES_DOT, LANES_SVG, Offer, Shown, TEXT, exchanged, json, lanes,
-    offer, page, plain, show,
-};
+use crate::show::{ABOUT_EVIDENCE, EVIDENCE, json, offer, show_evidence};
 use crate::watch::{self, watched};
 use crate::{files, values};
-
-/// The formats of what was found.
-const FORMATS: [&[Offer]; 2] = [&[TEXT, JSON, HTML, LANES_DOT, LANES_SVG], &EXCHANGE];
-const ABOUT_FORMATS: &str = "Text for people, the record for programs, a page, a picture of the run, or a format of other tools (docs/exchange.md)";
 
 const HEADING: &str = "What to draw";
 
@@ -46,7 +38,7 @@ what.
     .long("runs")
     .help_heading(HEADING)
     .help("Executions to draw [default: 1000, or as many as --time-limit and --max-steps allow]")))]
-#[command(mut_args(|flag| offer(flag, ABOUT_FORMATS, &FORMATS.concat())))]
+#[command(mut_args(|flag| offer(flag, ABOUT_EVIDENCE, &EVIDENCE.concat())))]
 pub(crate) struct SampleArgs {
     #[command(flatten)]
     program: ProgramArgs,
@@ -141,21 +133,13 @@ pub(super) fn sample(args: &SampleArgs) -> Result<Exit, Refusal> {
     if let (Some(path), false) = (&args.witness, record.witnesses.is_empty()) {
         files::save("the witness", path, &json(&record)?);
     }
-    let exit = show(&record, record.verdict.into(), &args.output, |format| {
-        Ok(match format {
-            Format::Text => mazurka_report::table(&record, &view(&options.limits)),
-            Format::Html => {
-                let shown = Shown {
-                    text: mazurka_report::table(&record, &plain(view(&options.limits))),
-                    figures: mazurka_report::evidence_figures(&record),
-                    program: Some(&program),
-                    ..Shown::default()
-                };
-                return page(&record, &record, &shown);
-            }
-            other => exchanged(&record, other)
-                .unwrap_or_else(|| lanes(&Lanes::of_evidence(&record), other)),
-        })
-    })?;
+    let view = view(&options.limits);
+    let exit = show_evidence(
+        &program,
+        &record,
+        &view,
+        &args.output,
+        mazurka_report::table,
+    )?;
     Ok(args.warnings.show(&program, &record, exit, &args.output))
 }
